@@ -1,0 +1,98 @@
+//===- ContractionOps.td - matmuls, convolutions, attention ---------------===//
+
+#ifndef TTS_DIALECT_TTS_IR_CONTRACTIONOPS_TD
+#define TTS_DIALECT_TTS_IR_CONTRACTIONOPS_TD
+
+include "tts/Dialect/Tts/IR/TtsOpBase.td"
+
+def Tts_LinearOp : Tts_Op<"linear", [Tts_Differentiable, Tts_Cost]> {
+  let summary = "y[..., n] = Σ_k x[..., k] · w[k, n], or w[n, k] with `transpose`";
+  let arguments = (ins Tts_FloatTensor:$x, 2DTensorOf<[F32, F64, F16, BF16]>:$w,
+                       UnitAttr:$transpose);
+  let results = (outs Tts_FloatTensor:$y);
+  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+def Tts_WeightGradOp : Tts_Op<"weight_grad", [Tts_Cost,
+    DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
+  let summary = "dw[k, n] = Σ over leading dims of x[..., k] · dy[..., n]";
+  let arguments = (ins Tts_FloatTensor:$x, Tts_FloatTensor:$dy,
+                       Optional<Tts_FloatTensor>:$acc);
+  let results = (outs 2DTensorOf<[F32, F64]>:$dw);
+  let assemblyFormat = "$x `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($dy) `to` type($dw)";
+}
+
+def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_Cost, Tts_TimeMixing]> {
+  let summary = "y[b, t, o] = Σ_{j, i} x[b, t + j - left, i] · w[j, i, o]";
+  let description = [{
+    `x` is [batch, time, in], `w` [taps, in, out], zeros outside [0, time).
+    `left` = (taps-1)/2 keeps an odd kernel centred, taps-1 makes it causal.
+  }];
+  let arguments = (ins Tts_FloatTensor:$x, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left);
+  let results = (outs Tts_FloatTensor:$y);
+  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+def Tts_Conv1dInputGradOp : Tts_Op<"conv1d_input_grad", [Tts_Cost]> {
+  let summary = "dx[b, s, i] = Σ_{j, o} dy[b, s - j + left, o] · w[j, i, o]";
+  let arguments = (ins Tts_FloatTensor:$dy, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left);
+  let results = (outs Tts_FloatTensor:$dx);
+  let assemblyFormat = "$dy `,` $w attr-dict `:` type($dy) `,` type($w) `to` type($dx)";
+}
+
+def Tts_Conv1dFilterGradOp : Tts_Op<"conv1d_filter_grad", [Tts_Cost,
+    DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
+  let summary = "dw[j, i, o] = Σ_{b, t} x[b, t + j - left, i] · dy[b, t, o]";
+  let arguments = (ins Tts_FloatTensor:$x, Tts_FloatTensor:$dy, I64Attr:$left,
+                       Optional<Tts_FloatTensor>:$acc);
+  let results = (outs 3DTensorOf<[F32, F64]>:$dw);
+  let assemblyFormat = "$x `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($dy) `to` type($dw)";
+}
+
+def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>,
+    Tts_Differentiable, Tts_Cost]> {
+  let summary = "multi-head scaled dot-product self-attention with key lengths";
+  let description = [{
+    q, k, v are [batch, time, heads·d]; head h uses channels [h·d, (h+1)·d):
+    y = softmax(scale · q kᵀ) v over the keys s < lengths[b]; scale = 1/√d
+    (Vaswani et al., arXiv:1706.03762, §3.2). A row without a valid key (an
+    empty slot) gives 0, gradient 0, never NaN.
+  }];
+  let arguments = (ins Tts_FloatTensor:$q, Tts_FloatTensor:$k, Tts_FloatTensor:$v,
+                       Tts_Lengths:$lengths, I64Attr:$heads);
+  let results = (outs Tts_FloatTensor:$y);
+  let assemblyFormat = "$q `,` $k `,` $v `,` $lengths attr-dict `:` type($q) `,` type($lengths)";
+  let hasVerifier = 1;
+}
+
+def Tts_AttentionGradOp : Tts_Op<"attention_grad",
+    [AllTypesMatch<["dy", "q", "k", "v", "dq", "dk", "dv"]>, Tts_Cost]> {
+  let summary = "gradients of attention; the probabilities are computed again";
+  let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$q, Tts_FloatTensor:$k,
+                       Tts_FloatTensor:$v, Tts_Lengths:$lengths, I64Attr:$heads);
+  let results = (outs Tts_FloatTensor:$dq, Tts_FloatTensor:$dk, Tts_FloatTensor:$dv);
+  let assemblyFormat = "$dy `,` $q `,` $k `,` $v `,` $lengths attr-dict `:` type($q) `,` type($lengths)";
+}
+
+def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [AllTypesMatch<["scores", "probabilities"]>]> {
+  let summary = "softmax of scale · scores over the keys s < lengths[0]; 0 at the others";
+  let description = [{
+    `scores` is [heads, queries, keys] of one utterance. Made by Select from
+    attention, in place. No valid key: all 0.
+  }];
+  let arguments = (ins Tts_FloatTensor:$scores, Tts_Lengths:$lengths, F64Attr:$scale);
+  let results = (outs Tts_FloatTensor:$probabilities);
+  let assemblyFormat = "$scores `,` $lengths attr-dict `:` type($scores) `,` type($lengths)";
+}
+
+def Tts_KeySoftmaxGradOp : Tts_Op<"key_softmax_grad",
+    [AllTypesMatch<["probabilities", "dprobabilities", "dscores"]>]> {
+  let summary = "dscores = scale · p · (dp - Σ_keys p·dp); made by Select, in place of dp";
+  let arguments = (ins Tts_FloatTensor:$probabilities, Tts_FloatTensor:$dprobabilities, F64Attr:$scale);
+  let results = (outs Tts_FloatTensor:$dscores);
+  let assemblyFormat = "$probabilities `,` $dprobabilities attr-dict `:` type($probabilities)";
+}
+
+#endif // TTS_DIALECT_TTS_IR_CONTRACTIONOPS_TD

@@ -1,0 +1,42 @@
+//===- NormOps.td - normalisation over channels ---------------------------===//
+
+#ifndef TTS_DIALECT_TTS_IR_NORMOPS_TD
+#define TTS_DIALECT_TTS_IR_NORMOPS_TD
+
+include "tts/Dialect/Tts/IR/TtsOpBase.td"
+
+def Tts_LayerNormOp : Tts_Op<"layer_norm", [AllTypesMatch<["x", "y"]>,
+    AllTypesMatch<["gamma", "beta"]>, AllTypesMatch<["mean", "rstd"]>, Tts_Differentiable]> {
+  let summary = "y = (x - mean) · rstd · gamma + beta over the last dimension";
+  let description = [{
+    mean = Σx/C, rstd = 1/√(Σ(x-mean)²/C + epsilon) (Ba et al.,
+    arXiv:1607.06450), two passes; both are kept for the gradient, shaped like
+    `x` without its last dimension.
+  }];
+  let arguments = (ins Tts_FloatTensor:$x, 1DTensorOf<[F32, F64]>:$gamma,
+                       1DTensorOf<[F32, F64]>:$beta, F64Attr:$epsilon);
+  let results = (outs Tts_FloatTensor:$y, Tts_FloatTensor:$mean, Tts_FloatTensor:$rstd);
+  let assemblyFormat = "$x `,` $gamma `,` $beta attr-dict `:` type($x) `,` type($gamma) `to` type($mean)";
+  let hasVerifier = 1;
+}
+
+def Tts_LayerNormGradOp : Tts_Op<"layer_norm_grad",
+    [AllTypesMatch<["dy", "x", "dx"]>, AllTypesMatch<["mean", "rstd"]>]> {
+  let summary = "dx = rstd · (g - Σg/C - xhat · Σ(g·xhat)/C), g = dy·gamma, xhat = (x-mean)·rstd";
+  let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$mean,
+                       Tts_FloatTensor:$rstd, 1DTensorOf<[F32, F64]>:$gamma);
+  let results = (outs Tts_FloatTensor:$dx);
+  let assemblyFormat = "$dy `,` $x `,` $mean `,` $rstd `,` $gamma attr-dict `:` type($x) `,` type($mean) `,` type($gamma)";
+}
+
+def Tts_LayerNormGammaGradOp : Tts_Op<"layer_norm_gamma_grad", [
+    AllTypesMatch<["dy", "x"]>, AllTypesMatch<["mean", "rstd"]>,
+    DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
+  let summary = "dgamma[c] = Σ over rows of dy[..., c] · (x[..., c] - mean) · rstd";
+  let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$mean,
+                       Tts_FloatTensor:$rstd, Optional<Tts_FloatTensor>:$acc);
+  let results = (outs 1DTensorOf<[F32, F64]>:$dgamma);
+  let assemblyFormat = "$dy `,` $x `,` $mean `,` $rstd (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($mean) `to` type($dgamma)";
+}
+
+#endif // TTS_DIALECT_TTS_IR_NORMOPS_TD

@@ -1,0 +1,91 @@
+//===- TtsInterfaces.td - what a tts op knows about itself ---------------===//
+
+#ifndef TTS_DIALECT_TTS_IR_TTSINTERFACES_TD
+#define TTS_DIALECT_TTS_IR_TTSINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Tts_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    The op's reverse-mode derivative rule (its vector-Jacobian product). An op
+    without it stops gradients. Rules stand in `Models/Derivatives*.cpp`.
+  }];
+  let methods = [InterfaceMethod<[{
+      Given the gradients of the results (null where the result has none),
+      builds the gradient of each operand into `operandGradients`, which comes
+      with one null per operand; leave null where the operand has none (integer
+      tensors, lengths). A gradient has its operand's type.
+    }], "void", "buildAdjoint",
+    (ins "::mlir::OpBuilder &":$builder,
+         "::mlir::ValueRange":$resultGradients,
+         "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>];
+}
+
+def Tts_TimeMixingOpInterface : OpInterface<"TimeMixingOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    The op's result at one time step reads operands at other time steps, so
+    what stands in the padding would leak: those operands must be zero there.
+    Differentiate inserts `tts.mask` before them.
+  }];
+  let methods = [InterfaceMethod<
+    "Numbers of the operands that are read across time (dimension 1).",
+    "::llvm::SmallVector<unsigned>", "getTimeMixedOperands", (ins)>];
+}
+
+def Tts_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    The op acts in training only (dropout); evaluation uses one of its operands
+    in place of its result.
+  }];
+  let methods = [InterfaceMethod<"The value that stands for the result in eval.",
+    "::mlir::Value", "getEvaluationValue", (ins)>];
+}
+
+def Tts_AccumulatingOpInterface : OpInterface<"AccumulatingOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    The op can add its only result into an accumulator in place: it has an
+    optional last operand `acc` of the result's type, and its result is
+    acc + value. `tts.accumulate` folds into it.
+  }];
+  let methods = [
+    InterfaceMethod<"The accumulator, or null.", "::mlir::Value",
+                    "getAccumulator", (ins), [{}], [{ return $_op.getAcc(); }]>,
+    InterfaceMethod<"Sets the accumulator of an op without one.", "void",
+                    "setAccumulator", (ins "::mlir::Value":$acc), [{}],
+                    [{ $_op.getAccMutable().assign(acc); }]>
+  ];
+}
+
+def Tts_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    What the op costs on static shapes; the planner's only knowledge of it. An
+    op without the interface costs what its operands and results weigh in
+    memory traffic and no flops.
+  }];
+  let methods = [InterfaceMethod<
+    "Floating-point operations (a multiply-add counts two).",
+    "int64_t", "getFlops", (ins)>];
+}
+
+/// A zero at a padded time step of every time-carrying operand stays zero.
+def Tts_KeepsPaddingZero : NativeOpTrait<"KeepsPaddingZero"> {
+  let cppNamespace = "::tts";
+}
+
+/// One element of the result reads one element of each operand, at the same
+/// place: may be computed in place, fused, vectorized freely.
+def Tts_Pointwise : NativeOpTrait<"Pointwise"> {
+  let cppNamespace = "::tts";
+}
+
+/// The result is the operand's bytes under another shape.
+def Tts_Alias : NativeOpTrait<"Alias"> {
+  let cppNamespace = "::tts";
+}
+
+#endif // TTS_DIALECT_TTS_IR_TTSINTERFACES_TD
