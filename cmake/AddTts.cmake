@@ -152,5 +152,7 @@ function(tts_add_unittest name)
   tts_add_tool(${name} ${runtime} SOURCES ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS}
                LINK_LIBS ${arg_LINK_LIBS} GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/bin)
-  add_test(NAME ${name} COMMAND ${name})
+  # scripts/test.sh counts the cases in this file; ctest itself counts programs.
+  add_test(NAME ${name} COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/test/results/cases/${name}.xml)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT OMP_NUM_THREADS=2)
 endfunction()
