@@ -1,0 +1,62 @@
+// Packs instance files and prints a row for each: instance, buffers, lower bound, height over it, seconds.
+#include "tts/Transforms/Memory/Packing.h"
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace tts::packing;
+
+/// Lines `id,lower,upper,size` after a heading.
+static bool read(const char *path, std::vector<Item> &items) {
+  FILE *file = std::fopen(path, "r");
+  if (!file)
+    return false;
+  char line[256];
+  while (std::fgets(line, sizeof(line), file)) {
+    Item item;
+    item.alignment = 1;
+    if (std::sscanf(line, "%*[^,],%" SCNd64 ",%" SCNd64 ",%" SCNd64,
+                    &item.begin, &item.end, &item.size) == 3)
+      items.push_back(item);
+  }
+  std::fclose(file);
+  return !items.empty();
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  int status = argc > 1 ? 0 : 2;
+  std::printf("%-22s %8s %16s %10s %9s\n", "instance", "buffers", "LB",
+              "height/LB", "seconds");
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--work=", 7) == 0) {
+      options.searchWork = std::atoll(argv[i] + 7);
+      continue;
+    }
+    std::vector<Item> items;
+    if (!read(argv[i], items)) {
+      std::fprintf(stderr,
+                   "error: %s: no buffers; give a CSV id,lower,upper,size\n",
+                   argv[i]);
+      return 1;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const Layout layout = pack(items, options);
+    const double seconds = std::chrono::duration<double>(
+                               std::chrono::steady_clock::now() - start)
+                               .count();
+    const auto fault = findFault(items, layout);
+    const char *slash = std::strrchr(argv[i], '/');
+    const int64_t bound = maxLive(items);
+    std::printf("%-22s %8zu %16" PRId64 " %10.6f %9.3f%s%s\n",
+                slash ? slash + 1 : argv[i], items.size(), bound,
+                double(layout.height) / double(bound), seconds,
+                fault ? " FAULT: " : "", fault ? fault->c_str() : "");
+    std::fflush(stdout);
+    status |= fault ? 1 : 0;
+  }
+  return status;
+}

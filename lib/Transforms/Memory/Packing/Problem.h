@@ -1,0 +1,75 @@
+//===- Problem.h - a packing problem in canonical coordinates ---*- C++ -*-===//
+//
+// Time shrunk to sections (the maximal sets of items live together), bytes to
+// units of the common alignment.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_LIB_TRANSFORMS_MEMORY_PACKING_PROBLEM_H
+#define TTS_LIB_TRANSFORMS_MEMORY_PACKING_PROBLEM_H
+
+#include "tts/Transforms/Memory/Packing.h"
+
+namespace tts::packing {
+
+/// An item over sections [begin, end), in units.
+struct Span {
+  int32_t begin;
+  int32_t end;
+  int64_t size;
+  int64_t alignment;
+  int64_t fixedOffset;
+  int32_t source; ///< index in the caller's items
+};
+
+struct Problem {
+  std::vector<Span> spans;
+  int32_t numSections = 0;
+  int64_t lowerBound = 0;
+};
+
+/// Offsets by span, in units.
+struct Placement {
+  std::vector<int64_t> offsets;
+  int64_t height = INT64_MAX;
+};
+
+inline int64_t alignUp(int64_t value, int64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// The greatest common divisor of the alignments and fixed offsets.
+int64_t commonUnit(const std::vector<Item> &items);
+
+/// The problem of all items that take space.
+Problem makeProblem(const std::vector<Item> &items, int64_t unit);
+
+/// Renumbers the sections of `spans` (any integer times) and takes the bound.
+Problem canonicalize(std::vector<Span> spans);
+
+/// The largest sum of live sizes.
+std::vector<int64_t> sectionLoads(const Problem &problem);
+
+/// Greedy placements in several orders; stops at `target`.
+Placement packGreedy(const Problem &problem, int64_t target);
+
+/// Moves the items at the top to the front of the order, again and again.
+void improveBySqueakyWheel(const Problem &problem, int64_t target,
+                           const Options &options, Placement &best);
+
+/// Searches for a placement of height at most `target`, then for lower and
+/// lower ones than `best`, within `work` steps.
+void improveBySearch(const Problem &problem, int64_t target, int64_t work,
+                     Placement &best);
+
+/// Spans by index, first the most important: the static orders to try.
+enum class Order { Size, Area, Length, Contention, Begin };
+std::vector<int32_t> orderOf(const Problem &problem, Order order);
+
+/// Places the spans one by one at the lowest (or best-fitting) free offset.
+Placement placeInOrder(const Problem &problem,
+                       const std::vector<int32_t> &order, bool bestFit);
+
+} // namespace tts::packing
+
+#endif // TTS_LIB_TRANSFORMS_MEMORY_PACKING_PROBLEM_H
