@@ -34,14 +34,19 @@ config.substitutions.append(("%python", config.tts_python))
 config.substitutions.append(("%plugin", config.tts_plugin))
 config.substitutions.append(("%source", config.tts_source_dir))
 config.substitutions.append(
-    ("%mlir-opt-tts", f"mlir-opt --load-dialect-plugin={config.tts_plugin} --load-pass-plugin={config.tts_plugin}")
+    (
+        "%mlir-opt-tts",
+        f"mlir-opt --load-dialect-plugin={config.tts_plugin} --load-pass-plugin={config.tts_plugin}",
+    )
 )
 
 llvm_config.add_tool_substitutions(
     [ToolSubst(name, unresolved="ignore") for name in ("tts-opt", "tts-compile", "tts-check")],
     [config.tts_tools_dir],
 )
-llvm_config.add_tool_substitutions(["FileCheck", "not", "count", "mlir-opt", "llvm-readelf"], [config.llvm_tools_dir])
+llvm_config.add_tool_substitutions(
+    ["FileCheck", "not", "count", "mlir-opt", "llvm-readelf"], [config.llvm_tools_dir]
+)
 
 
 def imports(module):
