@@ -1,4 +1,4 @@
-"""House rules that a machine can see: file sizes, a purpose at the top, short mains, no leftovers, no rooms for anything."""
+"""House rules a machine can see: sizes, a purpose at the top, short mains, no leftovers, no rooms for anything."""
 
 import re
 from pathlib import PurePosixPath
@@ -51,9 +51,7 @@ def faults(path, text):
     found = []
     kind = PurePosixPath(path).suffix
     if kind in (".h", ".c", ".cpp", ".td", ".py", ".sh", ".cmake", ".mlir") and text.count("\n") > MAX_LINES:
-        found.append(
-            f"has {text.count(chr(10))} lines, more than {MAX_LINES}; it is two rooms in one, split it"
-        )
+        found.append(f"has {text.count(chr(10))} lines, more than {MAX_LINES}; it is two rooms in one, split it")
     if not has_purpose(path, text):
         found.append("does not open with a sentence of purpose; say what the file is for")
     if path.startswith("tools/") and main_lines(text) > MAX_MAIN_LINES:

@@ -107,9 +107,7 @@ def check_checker(path, included):
 
 def violations(path, text):
     """(line, include, why) of each include of one file that goes against the directions."""
-    check = {"compiler": check_compiler, "runtime": check_runtime, "checker": check_checker}.get(
-        side_of(path)
-    )
+    check = {"compiler": check_compiler, "runtime": check_runtime, "checker": check_checker}.get(side_of(path))
     if check is None:
         return []
     found = []

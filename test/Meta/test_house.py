@@ -1,7 +1,8 @@
 """Every file keeps the house rules, and each rule really bites."""
 
-import house
 import pytest
+
+import house
 from repository import ROOT, tracked_files
 
 PURPOSE = "// Reads the step table out of an executable.\n"

@@ -1,7 +1,8 @@
 """The layering holds for every source, and each kind of bad include is really caught."""
 
-import layering
 import pytest
+
+import layering
 from repository import ROOT, tracked_files
 
 
