@@ -9,10 +9,19 @@ set(TTS_WARNINGS -Wall -Wextra -Wno-unused-parameter)
 # -fPIC everywhere (executables too): one precompiled header then serves libraries, plugin and tools.
 set(TTS_COMPILER_FLAGS -fPIC -fno-rtti -fno-exceptions -fno-semantic-interposition ${TTS_WARNINGS})
 
-# tts_add_subdirectories(A B …): enters each folder that has a CMakeLists.txt; rooms come one by one.
+# tts_add_subdirectories(A B/C …): enters each folder that has a CMakeLists.txt, so that rooms can come one by one. B/C
+# is left to B where B has its own.
 function(tts_add_subdirectories)
   foreach(folder IN LISTS ARGN)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+    set(is_entered_by_parent FALSE)
+    cmake_path(GET folder PARENT_PATH parent)
+    while(parent)
+      if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${parent}/CMakeLists.txt)
+        set(is_entered_by_parent TRUE)
+      endif()
+      cmake_path(GET parent PARENT_PATH parent)
+    endwhile()
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt AND NOT is_entered_by_parent)
       add_subdirectory(${folder})
     endif()
   endforeach()

@@ -44,9 +44,7 @@ llvm_config.add_tool_substitutions(
     [ToolSubst(name, unresolved="ignore") for name in ("tts-opt", "tts-compile", "tts-check")],
     [config.tts_tools_dir],
 )
-llvm_config.add_tool_substitutions(
-    ["FileCheck", "not", "count", "mlir-opt", "llvm-readelf"], [config.llvm_tools_dir]
-)
+llvm_config.add_tool_substitutions(["FileCheck", "not", "count", "mlir-opt", "llvm-readelf"], [config.llvm_tools_dir])
 
 
 def imports(module):
