@@ -1,0 +1,1 @@
+"""Python side of the TTS training compiler: models, data preparation and the ctypes runtime."""

@@ -1,0 +1,63 @@
+"""The command line that every model writer shares, and how the file is written: whole or not at all."""
+
+import argparse
+import os
+from pathlib import Path
+
+from tts.data.errors import Parser
+
+
+def bucket(text: str) -> dict[str, int]:
+    """`text=64,frames=300` as a dictionary."""
+    sizes = {}
+    for item in text.split(","):
+        name, equals, size = item.partition("=")
+        if not (equals and name.isidentifier() and size.isdecimal() and int(size) > 0):
+            raise argparse.ArgumentTypeError(f"{text!r} is not like text=64,frames=300")
+        sizes[name] = int(size)
+    return sizes
+
+
+def rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rate in [0, 1)")
+    return value
+
+
+def positive(text: str) -> int:
+    if not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
+
+
+def parse_arguments(name: str, sizes, arguments=None) -> argparse.Namespace:
+    """Flags of `python -m tts.models.<name>`; what is not given stays None and keeps the size's own default."""
+    parser = Parser(
+        prog=f"tts.models.{name}", description=f"Writes the {name} model as an MLIR file of the tts dialect."
+    )
+    parser.add_argument("--size", choices=list(sizes), required=True, help="how big")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the file to write")
+    parser.add_argument("--batch", type=positive, help="utterances per optimizer update")
+    parser.add_argument(
+        "--corpus", type=Path, metavar="DIR", help="take symbols, features and buckets from this corpus"
+    )
+    parser.add_argument(
+        "--bucket", type=bucket, action="append", metavar="text=N,frames=N", help="a length bucket (repeatable)"
+    )
+    parser.add_argument("--dropout", type=rate, metavar="P", help="dropout in the blocks")
+    parser.add_argument("--variance-dropout", type=rate, metavar="P", help="dropout in the variance predictors")
+    return parser.parse_args(arguments)
+
+
+def write_text(path: Path, text: str):
+    """Writes beside the file and renames, so that no half-written model is left."""
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        new.write_text(text)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)

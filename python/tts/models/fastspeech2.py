@@ -1,0 +1,263 @@
+"""FastSpeech 2 without PostNet (arXiv:2006.04558): phones to mels with given durations, pitch and energy in training."""
+
+import json
+import sys
+from dataclasses import dataclass, field, replace
+
+from tts import nn
+from tts.data.corpus import read_manifest
+from tts.data.errors import InputError, run_tool
+from tts.models.command_line import parse_arguments, write_text
+from tts.nn import ops
+
+PHONES, FRAMES = ("batch", "text"), ("batch", "frames")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of a FastSpeech 2 and the defaults of its training."""
+
+    channels: int = 256
+    encoder_blocks: int = 4
+    decoder_blocks: int = 6
+    heads: int = 2
+    filter: int = 1024
+    kernels: tuple[int, int] = (9, 1)
+    variance_filter: int = 256
+    variance_kernel: int = 3
+    bins: int = 256
+    dropout: float = 0.1
+    variance_dropout: float = 0.5
+    symbols: int = 80
+    mels: int = 80
+    pitch_range: tuple[float, float] = (-4.0, 4.0)  # of standardised values
+    energy_range: tuple[float, float] = (-4.0, 4.0)
+    batch: int = 16
+    buckets: tuple = field(
+        default=({"text": 64, "frames": 304}, {"text": 128, "frames": 608}, {"text": 208, "frames": 1000})
+    )
+    lr: float = 1e-3
+    warmup: int = 4000
+
+
+SIZES = {
+    "tiny": Config(
+        channels=32,
+        encoder_blocks=2,
+        decoder_blocks=2,
+        filter=128,
+        variance_filter=32,
+        bins=16,
+        symbols=40,
+        warmup=20,
+        buckets=({"text": 16, "frames": 64}, {"text": 24, "frames": 96}),
+    ),
+    "small": Config(
+        channels=96,
+        encoder_blocks=3,
+        decoder_blocks=4,
+        filter=384,
+        variance_filter=96,
+        bins=64,
+        symbols=48,
+        warmup=300,
+        buckets=({"text": 24, "frames": 128}, {"text": 48, "frames": 256}, {"text": 96, "frames": 512}),
+    ),
+    "base": Config(),
+}
+
+
+class FeedForward(nn.Module):
+    """Conv1d → ReLU → Conv1d."""
+
+    def __init__(self, channels: int, hidden: int, kernels: tuple[int, int]):
+        super().__init__()
+        self.conv1 = nn.Conv1d(channels, hidden, kernels[0])
+        self.conv2 = nn.Conv1d(hidden, channels, kernels[1])
+
+    def forward(self, x):
+        return self.conv2(ops.relu(self.conv1(x)))
+
+
+class Block(nn.Module):
+    """Post-norm transformer block with a convolutional feed-forward; its results are zero in the padding."""
+
+    def __init__(self, c: Config):
+        super().__init__()
+        self.attention = nn.SelfAttention(c.channels, c.heads)
+        self.attention_norm = nn.LayerNorm(c.channels)
+        self.ffn = FeedForward(c.channels, c.filter, c.kernels)
+        self.ffn_norm = nn.LayerNorm(c.channels)
+        self.attention_dropout = nn.Dropout(c.dropout)
+        self.ffn_dropout = nn.Dropout(c.dropout)
+
+    def forward(self, x, lengths):
+        attended = self.attention_dropout(self.attention(x, lengths))
+        x = self.attention_norm(ops.add(attended, x, name="attention_residual"))
+        x = ops.mask(x, lengths, name="attention_mask")
+        y = self.ffn_norm(ops.add(self.ffn_dropout(self.ffn(x)), x, name="ffn_residual"))
+        return ops.mask(y, lengths, name="ffn_mask")
+
+
+class VariancePredictor(nn.Module):
+    """One number per phone: twice Conv1d → ReLU → LayerNorm → dropout, then a linear layer."""
+
+    def __init__(self, c: Config):
+        super().__init__()
+        self.conv1 = nn.Conv1d(c.channels, c.variance_filter, c.variance_kernel)
+        self.norm1 = nn.LayerNorm(c.variance_filter)
+        self.conv2 = nn.Conv1d(c.variance_filter, c.variance_filter, c.variance_kernel)
+        self.norm2 = nn.LayerNorm(c.variance_filter)
+        self.linear = nn.Linear(c.variance_filter, 1)
+        self.dropout1 = nn.Dropout(c.variance_dropout)
+        self.dropout2 = nn.Dropout(c.variance_dropout)
+
+    def forward(self, x, lengths):
+        x = self.dropout1(self.norm1(ops.relu(self.conv1(x))))
+        x = self.dropout2(self.norm2(ops.relu(self.conv2(x))))
+        return ops.mask(ops.squeeze(self.linear(x), -1), lengths)
+
+
+class BinnedEmbedding(nn.Module):
+    """Embeds a number by the bin it falls in; the boundaries are not trained."""
+
+    def __init__(self, bins: int, channels: int, bounds: tuple[float, float]):
+        super().__init__()
+        self.boundaries = nn.Parameter((bins - 1,), nn.linspace(*bounds), frozen=True)
+        self.embedding = nn.Embedding(bins, channels)
+
+    def forward(self, x):
+        return self.embedding(ops.bucketize(x, self.boundaries))
+
+
+class VarianceAdaptor(nn.Module):
+    """Predicts duration, pitch and energy per phone, and adds the true pitch and energy (teacher forcing)."""
+
+    def __init__(self, c: Config):
+        super().__init__()
+        self.duration = VariancePredictor(c)
+        self.pitch = VariancePredictor(c)
+        self.energy = VariancePredictor(c)
+        self.pitch_bins = BinnedEmbedding(c.bins, c.channels, c.pitch_range)
+        self.energy_bins = BinnedEmbedding(c.bins, c.channels, c.energy_range)
+
+    def forward(self, x, lengths, pitch, energy):
+        log_durations = self.duration(x, lengths)
+        predicted_pitch = self.pitch(x, lengths)
+        x = x + self.pitch_bins(pitch)
+        predicted_energy = self.energy(x, lengths)
+        x = x + self.energy_bins(energy)
+        return x, log_durations, predicted_pitch, predicted_energy
+
+
+class FastSpeech2(nn.Module):
+    def __init__(self, c: Config):
+        super().__init__()
+        self.embedding = nn.Embedding(c.symbols, c.channels)
+        self.encoder = nn.ModuleList(Block(c) for _ in range(c.encoder_blocks))
+        self.variance = VarianceAdaptor(c)
+        self.decoder = nn.ModuleList(Block(c) for _ in range(c.decoder_blocks))
+        self.mel = nn.Linear(c.channels, c.mels)
+        self.encoder_positions = nn.Sinusoid()
+        self.decoder_positions = nn.Sinusoid()
+
+    def forward(self, phones, phone_lengths, durations, pitch, energy, mel_lengths):
+        x = self.encoder_positions(self.embedding(phones))
+        for block in self.encoder:
+            x = block(x, phone_lengths)
+        x, *predicted = self.variance(x, phone_lengths, pitch, energy)
+        x = self.decoder_positions(ops.length_regulate(x, durations, "frames"))
+        for block in self.decoder:
+            x = block(x, mel_lengths)
+        return self.mel(x), *predicted
+
+
+def build(c: Config) -> tuple[nn.Graph, FastSpeech2]:
+    """The training function with its four losses; each is a sum with its own denominator."""
+    graph = nn.Graph()
+    model = FastSpeech2(c).bind(graph)
+    phones = graph.input("phones", PHONES, "i32")
+    phone_lengths = graph.input("phone_lengths", ("batch",), "i32", lengths="text")
+    durations = graph.input("durations", PHONES, "i32")
+    pitch = graph.input("pitch", PHONES)
+    energy = graph.input("energy", PHONES)
+    mel = graph.input("mel", (*FRAMES, c.mels))
+    mel_lengths = graph.input("mel_lengths", ("batch",), "i32", lengths="frames")
+
+    predicted_mel, *predicted = model(phones, phone_lengths, durations, pitch, energy, mel_lengths)
+    frames = ops.count(mel_lengths, per=float(c.mels), name="mel_count")
+    graph.loss("mel", ops.l1_loss(predicted_mel, mel, mel_lengths, name="mel_loss"), frames)
+    targets = {
+        "duration": ops.log1p(ops.cast(durations, name="durations"), name="log_durations"),
+        "pitch": pitch,
+        "energy": energy,
+    }
+    for (name, target), prediction in zip(targets.items(), predicted):
+        total = ops.mse_loss(prediction, target, phone_lengths, name=f"{name}_loss")
+        graph.loss(name, total, ops.count(phone_lengths, name=f"{name}_count"))
+    for name, value in zip(("mel", "log_durations", "pitch", "energy"), (predicted_mel, *predicted)):
+        graph.output(name, value)
+    return graph, model
+
+
+def text(c: Config, features_hash: str | None = None) -> str:
+    """The module as MLIR text."""
+    graph, _ = build(c)
+    return graph.text(
+        batch=c.batch,
+        buckets=list(c.buckets),
+        hardware="host",
+        features_hash=features_hash,
+        optimizer="adamw",
+        grad_clip=1.0,
+        ema=0.999,
+        lr=c.lr,
+        warmup=c.warmup,
+        schedule="noam",
+    )
+
+
+def fitted(c: Config, manifest: dict, place: str) -> Config:
+    """The config with what the corpus decides: symbols, mels, buckets and ranges of pitch and energy."""
+    try:
+        told = manifest["statistics"]
+        return replace(
+            c,
+            symbols=len(manifest["symbols"]),
+            mels=manifest["features"]["n_mels"],
+            buckets=tuple(manifest["suggested_buckets"]),
+            pitch_range=(told["pitch_min"], told["pitch_max"]),
+            energy_range=(told["energy_min"], told["energy_max"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise InputError(place, f"the manifest lacks {error}", "prepare the corpus again") from error
+
+
+def main(arguments: list[str] | None = None) -> int:
+    told = parse_arguments("fastspeech2", SIZES, arguments)
+    config, features_hash = SIZES[told.size], None
+    if told.corpus:
+        manifest = read_manifest(told.corpus)
+        config, features_hash = fitted(config, manifest, f"{told.corpus}/manifest.json"), manifest.get("features_hash")
+    changes = {"buckets": tuple(told.bucket)} if told.bucket else {}
+    for name in ("batch", "dropout", "variance_dropout"):
+        if getattr(told, name) is not None:
+            changes[name] = getattr(told, name)
+    config = replace(config, **changes)
+    try:
+        write_text(told.output, text(config, features_hash))
+        count = FastSpeech2(config).parameter_count(trainable_only=True)
+    except nn.GraphError as error:
+        place, _, rest = str(error).partition(": ")
+        wrong, _, remedy = rest.partition("; ")
+        raise InputError(place, wrong, remedy) from error
+    sizes = json.dumps(list(config.buckets)).replace('"', "")
+    print(
+        f"{told.output}: FastSpeech 2 {told.size}, {count:,} parameters, batch {config.batch}, buckets {sizes}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_tool(main))

@@ -1,0 +1,27 @@
+"""A small library for writing models: modules in the style of PyTorch that write MLIR text of the `tts` dialect."""
+
+from tts.nn import ops
+from tts.nn.graph import Graph, Value
+from tts.nn.layers import Conv1d, Dropout, Embedding, LayerNorm, Linear, SelfAttention, Sinusoid, linspace, normal
+from tts.nn.module import Module, ModuleList, Parameter
+from tts.nn.types import GraphError, TensorType
+
+__all__ = [
+    "Conv1d",
+    "Dropout",
+    "Embedding",
+    "Graph",
+    "GraphError",
+    "LayerNorm",
+    "Linear",
+    "Module",
+    "ModuleList",
+    "Parameter",
+    "SelfAttention",
+    "Sinusoid",
+    "TensorType",
+    "Value",
+    "linspace",
+    "normal",
+    "ops",
+]

@@ -1,0 +1,111 @@
+"""The layers models are made of; weights are [in, out] and [taps, in, out], initial values those of PyTorch's layers."""
+
+import math
+
+from tts.nn import ops
+from tts.nn.graph import Value
+from tts.nn.module import Module, Parameter
+from tts.nn.types import float_text
+
+
+def fan_in_uniform(fan_in: int) -> str:
+    """Uniform in ±1/√fan_in."""
+    bound = 1.0 / math.sqrt(fan_in)
+    return f"uniform, {float_text(-bound)}, {float_text(bound)}"
+
+
+def normal(std: float) -> str:
+    return f"normal, {float_text(std)}"
+
+
+def linspace(low: float, high: float) -> str:
+    return f"linspace, {float_text(low)}, {float_text(high)}"
+
+
+def add_bias(y: Value, bias: Value) -> Value:
+    """Adds one number per channel."""
+    return ops.add(y, ops.broadcast(bias, y.shape, [y.type.rank - 1], name="bias"), name="add_bias")
+
+
+class Linear(Module):
+    def __init__(self, inputs: int, outputs: int, bias: bool = True):
+        super().__init__()
+        self.weight = Parameter((inputs, outputs), fan_in_uniform(inputs))
+        self.has_bias = bias
+        if bias:
+            self.bias = Parameter((outputs,), "zeros")
+
+    def forward(self, x):
+        y = ops.linear(x, self.weight)
+        return add_bias(y, self.bias) if self.has_bias else y
+
+
+class Conv1d(Module):
+    """A convolution along time that keeps the length; `causal` reads the past only."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, bias: bool = True, causal: bool = False):
+        super().__init__()
+        self.weight = Parameter((kernel, inputs, outputs), fan_in_uniform(kernel * inputs))
+        self.left = kernel - 1 if causal else (kernel - 1) // 2
+        self.has_bias = bias
+        if bias:
+            self.bias = Parameter((outputs,), "zeros")
+
+    def forward(self, x):
+        y = ops.conv1d(x, self.weight, self.left)
+        return add_bias(y, self.bias) if self.has_bias else y
+
+
+class LayerNorm(Module):
+    def __init__(self, channels: int, epsilon: float = 1e-5):
+        super().__init__()
+        self.weight = Parameter((channels,), "ones")
+        self.bias = Parameter((channels,), "zeros")
+        self.epsilon = epsilon
+
+    def forward(self, x):
+        return ops.layer_norm(x, self.weight, self.bias, self.epsilon)
+
+
+class Embedding(Module):
+    def __init__(self, rows: int, channels: int, std: float = 1.0):
+        super().__init__()
+        self.weight = Parameter((rows, channels), normal(std))
+
+    def forward(self, ids):
+        return ops.embedding(ids, self.weight)
+
+
+class Dropout(Module):
+    """Dropout in training; with rate 0 nothing is written."""
+
+    def __init__(self, rate: float):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x):
+        return ops.dropout(x, self.rate) if self.rate > 0 else x
+
+
+class SelfAttention(Module):
+    """Multi-head self-attention with key lengths: query, key, value, output projections."""
+
+    def __init__(self, channels: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.query = Linear(channels, channels)
+        self.key = Linear(channels, channels)
+        self.value = Linear(channels, channels)
+        self.output = Linear(channels, channels)
+
+    def forward(self, x, lengths):
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        return self.output(ops.attention(q, k, v, lengths, self.heads))
+
+
+class Sinusoid(Module):
+    """Adds sinusoidal positions."""
+
+    def forward(self, x):
+        positions = ops.sinusoid(x.graph, x.shape[1], x.shape[2])
+        return x + ops.broadcast(positions, x.shape, [1, 2])

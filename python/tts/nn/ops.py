@@ -1,0 +1,278 @@
+"""Every op that a model may use, as functions on values; shapes are checked where the model's author can read why."""
+
+from tts.nn.graph import Graph, Value
+from tts.nn.types import GraphError, TensorType, float_text
+
+UNARY = "neg abs relu gelu tanh sigmoid silu exp log log1p sqrt rsqrt sin cos".split()
+BINARY = "add sub mul div".split()
+
+
+def _require(condition: bool, name: str, wrong: str, advice: str):
+    if not condition:
+        raise GraphError(f"{name}: {wrong}; {advice}")
+
+
+def _require_float(name: str, *values: Value):
+    for value in values:
+        _require(value.type.is_float, name, f"{value.type} is no float tensor", "convert it with ops.cast")
+
+
+def _require_lengths(name: str, lengths: Value, x: Value):
+    _require(
+        x.type.rank in (2, 3), name, f"{x.type} has no time dimension", "give [batch, time] or [batch, time, channel]"
+    )
+    _require(
+        lengths.type == TensorType((x.shape[0],), "i32"),
+        name,
+        f"lengths are {lengths.type}",
+        "give an i32 [batch] tensor",
+    )
+
+
+def _unary(mnemonic: str):
+    def op(x: Value, name: str = mnemonic) -> Value:
+        place = x.graph.op_name(name)
+        _require_float(place, x)
+        return x.graph.emit(place, f"{mnemonic} {x.name}", str(x.type), [x.type])
+
+    op.__name__, op.__doc__ = mnemonic, f"Element-wise `tts.{mnemonic}`."
+    return op
+
+
+def _binary(mnemonic: str):
+    def op(x: Value, y: Value, name: str = mnemonic) -> Value:
+        place = x.graph.op_name(name)
+        _require_float(place, x, y)
+        _require(
+            x.type == y.type,
+            place,
+            f"{x.type} and {y.type} differ",
+            "broadcast one with ops.broadcast, nothing is implicit",
+        )
+        return x.graph.emit(place, f"{mnemonic} {x.name}, {y.name}", str(x.type), [x.type])
+
+    op.__name__, op.__doc__ = mnemonic, f"Element-wise `tts.{mnemonic}` of equal shapes."
+    return op
+
+
+neg, abs_, relu, gelu, tanh, sigmoid, silu, exp, log, log1p, sqrt, rsqrt, sin, cos = map(_unary, UNARY)
+add, sub, mul, div = map(_binary, BINARY)
+
+
+def cast(x: Value, dtype: str = "f32", name: str = "cast") -> Value:
+    """The same numbers in another element type."""
+    place, to = x.graph.op_name(name), TensorType(x.shape, dtype)
+    _require(to.is_float, place, f"cast to {dtype}", "cast to a float type")
+    return x.graph.emit(place, f"cast {x.name}", f"{x.type} to {to}", [to])
+
+
+# Shape
+
+
+def full(graph: Graph, value: float, shape=(), dtype: str = "f32", name: str = "full") -> Value:
+    """A tensor of one constant."""
+    kind = TensorType(tuple(shape), dtype)
+    return graph.emit(graph.op_name(name), f"full {float_text(value)}", str(kind), [kind])
+
+
+def broadcast(x: Value, shape, dims, name: str = "broadcast") -> Value:
+    """Repeats `x`, whose dimension i is dimension dims[i] of `shape`."""
+    place, to = x.graph.op_name(name), x.type.with_shape(shape)
+    _require(
+        len(dims) == x.type.rank and list(dims) == sorted(set(dims)) and all(0 <= d < to.rank for d in dims),
+        place,
+        f"dims {list(dims)} do not place {x.type} in {to}",
+        "give one ascending dimension of the result per dimension of x",
+    )
+    for size, dim in zip(x.shape, dims):
+        _require(size == to.shape[dim], place, f"size {size} meets {to.shape[dim]}", "only new dimensions repeat")
+    return x.graph.emit(place, f"broadcast {x.name} dims {list(dims)}", f"{x.type} to {to}", [to])
+
+
+def sum_to(x: Value, dims, name: str = "sum_to") -> Value:
+    """Sums over every dimension not in `dims`; `[]` gives one number."""
+    place = x.graph.op_name(name)
+    prefix, last = list(range(len(dims))), [x.type.rank - 1]
+    _require(
+        list(dims) in (prefix, last),
+        place,
+        f"dims {list(dims)} of {x.type}",
+        "keep a prefix, the last dimension, or none",
+    )
+    to = x.type.with_shape(x.shape[d] for d in dims)
+    return x.graph.emit(place, f"sum_to {x.name} dims {list(dims)}", f"{x.type} to {to}", [to])
+
+
+def squeeze(x: Value, dim: int, name: str = "squeeze") -> Value:
+    """Drops dimension `dim`, which has size 1."""
+    place = x.graph.op_name(name)
+    dim %= x.type.rank
+    _require(
+        x.shape[dim] == 1, place, f"dimension {dim} of {x.type} is not 1", "sum over it with ops.sum_to, or keep it"
+    )
+    to = x.type.with_shape(x.shape[:dim] + x.shape[dim + 1 :])
+    return x.graph.emit(place, f"squeeze {x.name}", f"{x.type} to {to}", [to], {"dim": dim})
+
+
+def unsqueeze(x: Value, dim: int, name: str = "unsqueeze") -> Value:
+    """Inserts dimension `dim` of size 1."""
+    dim %= x.type.rank + 1
+    to = x.type.with_shape((*x.shape[:dim], 1, *x.shape[dim:]))
+    return x.graph.emit(x.graph.op_name(name), f"unsqueeze {x.name}", f"{x.type} to {to}", [to], {"dim": dim})
+
+
+def mask(x: Value, lengths: Value, name: str = "mask") -> Value:
+    """Zero at time steps at or beyond the utterance's length."""
+    place = x.graph.op_name(name)
+    _require_lengths(place, lengths, x)
+    return x.graph.emit(place, f"mask {x.name}, {lengths.name}", f"{x.type}, {lengths.type}", [x.type])
+
+
+# Gathers and time
+
+
+def embedding(ids: Value, table: Value, name: str = "embedding") -> Value:
+    """Rows of `table`; an id outside it reads row 0."""
+    place = ids.graph.op_name(name)
+    _require(ids.type.dtype == "i32", place, f"ids are {ids.type}", "give i32 ids")
+    _require(table.type.rank == 2, place, f"the table is {table.type}", "give [rows, channels]")
+    to = table.type.with_shape((*ids.shape, table.shape[1]))
+    return ids.graph.emit(place, f"embedding {ids.name}, {table.name}", f"{ids.type}, {table.type} to {to}", [to])
+
+
+def sinusoid(graph: Graph, time: int | str, channels: int, name: str = "sinusoid") -> Value:
+    """Sinusoidal positions [time, channels]."""
+    place, kind = graph.op_name(name), TensorType((time, channels))
+    _require(channels % 2 == 0, place, f"{channels} channels", "give an even number, for sine and cosine pairs")
+    return graph.emit(place, "sinusoid", str(kind), [kind])
+
+
+def bucketize(x: Value, boundaries: Value, name: str = "bucketize") -> Value:
+    """How many boundaries lie strictly below each x."""
+    place, to = x.graph.op_name(name), TensorType(x.shape, "i32")
+    _require_float(place, x, boundaries)
+    _require(boundaries.type.rank == 1, place, f"boundaries are {boundaries.type}", "give one ascending vector")
+    types = f"{x.type}, {boundaries.type} to {to}"
+    return x.graph.emit(place, f"bucketize {x.name}, {boundaries.name}", types, [to])
+
+
+def length_regulate(x: Value, durations: Value, time: int | str, name: str = "length_regulate") -> Value:
+    """Repeats phone n durations[b, n] times along the new dimension `time`."""
+    place = x.graph.op_name(name)
+    _require(x.type.rank == 3, place, f"x is {x.type}", "give [batch, text, channel]")
+    _require(
+        durations.type == TensorType(x.shape[:2], "i32"),
+        place,
+        f"durations are {durations.type}",
+        "give i32 [batch, text]",
+    )
+    to = x.type.with_shape((x.shape[0], time, x.shape[2]))
+    types = f"{x.type}, {durations.type} to {to}"
+    return x.graph.emit(place, f"length_regulate {x.name}, {durations.name}", types, [to])
+
+
+def dropout(x: Value, rate: float, name: str = "dropout") -> Value:
+    """Zeroes elements with probability `rate` in training; the op's name is the stream of its random numbers."""
+    graph, place = x.graph, x.graph.op_name(name)
+    _require(0.0 <= rate < 1.0, place, f"rate {rate}", "give a rate in [0, 1)")
+    _require(x.type.rank in (2, 3), place, f"x is {x.type}", "give [batch, time] or [batch, time, channel]")
+    utterances, draw = graph.utterances(), graph.draw()
+    types = f"{x.type}, {utterances.type}, {draw.type}"
+    attributes = {"rate": float(rate), "stream": place}
+    return graph.emit(place, f"dropout {x.name}, {utterances.name}, {draw.name}", types, [x.type], attributes)
+
+
+# Contractions and norms
+
+
+def linear(x: Value, w: Value, name: str = "linear") -> Value:
+    """x · w over the last dimension; `w` is [in, out]."""
+    place = x.graph.op_name(name)
+    _require(w.type.rank == 2, place, f"the weight is {w.type}", "give [in, out]")
+    _require(
+        x.shape[-1] == w.shape[0],
+        place,
+        f"{x.type} has {x.shape[-1]} channels, the weight takes {w.shape[0]}",
+        "match them",
+    )
+    to = x.type.with_shape((*x.shape[:-1], w.shape[1]))
+    return x.graph.emit(place, f"linear {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to])
+
+
+def conv1d(x: Value, w: Value, left: int | None = None, name: str = "conv1d") -> Value:
+    """Convolution along time; `w` is [taps, in, out]; `left` zeros stand before, half the kernel by default."""
+    place = x.graph.op_name(name)
+    _require(
+        x.type.rank == 3 and w.type.rank == 3,
+        place,
+        f"{x.type} by {w.type}",
+        "give [batch, time, in] and [taps, in, out]",
+    )
+    _require(
+        x.shape[2] == w.shape[1],
+        place,
+        f"{x.type} has {x.shape[2]} channels, the weight takes {w.shape[1]}",
+        "match them",
+    )
+    left = (w.shape[0] - 1) // 2 if left is None else left
+    to = x.type.with_shape((*x.shape[:2], w.shape[2]))
+    return x.graph.emit(place, f"conv1d {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to], {"left": left})
+
+
+def attention(q: Value, k: Value, v: Value, lengths: Value, heads: int, name: str = "attention") -> Value:
+    """Multi-head self-attention over the keys below each utterance's length."""
+    place = q.graph.op_name(name)
+    _require(q.type == k.type == v.type, place, f"q, k, v are {q.type}, {k.type}, {v.type}", "give three equal types")
+    _require_lengths(place, lengths, q)
+    _require(q.shape[2] % heads == 0, place, f"{q.shape[2]} channels for {heads} heads", "choose a divisor")
+    operands = ", ".join(x.name for x in (q, k, v, lengths))
+    return q.graph.emit(place, f"attention {operands}", f"{q.type}, {lengths.type}", [q.type], {"heads": heads})
+
+
+def layer_norm(x: Value, gamma: Value, beta: Value, epsilon: float = 1e-5, name: str = "layer_norm") -> Value:
+    """Normalises the last dimension, then gamma and beta."""
+    place = x.graph.op_name(name)
+    _require(
+        gamma.shape == beta.shape == x.shape[-1:],
+        place,
+        f"{x.type} with {gamma.type}, {beta.type}",
+        "give one number per channel",
+    )
+    statistic = x.type.with_shape(x.shape[:-1])
+    types = f"{x.type}, {gamma.type} to {statistic}"
+    operation = f"layer_norm {x.name}, {gamma.name}, {beta.name}"
+    return x.graph.emit(place, operation, types, [x.type, statistic, statistic], {"epsilon": float(epsilon)})[0]
+
+
+# Losses
+
+
+def _loss(mnemonic: str, summary: str):
+    def op(prediction: Value, target: Value, lengths: Value, name: str = mnemonic) -> Value:
+        place = prediction.graph.op_name(name)
+        _require(
+            prediction.type == target.type,
+            place,
+            f"prediction {prediction.type}, target {target.type}",
+            "give equal types",
+        )
+        _require_lengths(place, lengths, prediction)
+        to = prediction.type.with_shape(())
+        operands = f"{prediction.name}, {target.name}, {lengths.name}"
+        types = f"{prediction.type}, {lengths.type} to {to}"
+        return prediction.graph.emit(place, f"{mnemonic} {operands}", types, [to])
+
+    op.__name__, op.__doc__ = mnemonic, f"{summary} over valid time steps: a sum, to be divided by ops.count."
+    return op
+
+
+l1_loss = _loss("l1_loss", "Σ |prediction - target|")
+mse_loss = _loss("mse_loss", "Σ (prediction - target)²")
+
+
+def count(lengths: Value, per: float = 1.0, name: str = "count") -> Value:
+    """per · Σ lengths: a loss's denominator."""
+    graph, to = lengths.graph, TensorType(())
+    return graph.emit(
+        graph.op_name(name), f"count {lengths.name}", f"{lengths.type} to {to}", [to], {"per": float(per)}
+    )
