@@ -1,0 +1,38 @@
+//===- Object.h - LLVM dialect to an object file ------------*- C++ -*-===//
+
+#ifndef TTS_TARGET_CPU_OBJECT_H
+#define TTS_TARGET_CPU_OBJECT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+
+namespace tts::cpu {
+
+struct ObjectOptions {
+  /// "native" is this machine with all its features; else a CPU's LLVM name
+  /// ("x86-64-v3").
+  std::string march = "native";
+  /// 0 to 3, as in -O.
+  unsigned optLevel = 3;
+};
+
+/// What translating a module needs; call before its context is made.
+void registerTranslations(mlir::DialectRegistry &registry);
+
+/// Compiles a module of LLVM-dialect functions and globals (nothing else) to
+/// one position-independent object. Multiply-adds are never fused and no
+/// fast-math is assumed, whatever the CPU. Says what is wrong through the
+/// module's diagnostics.
+llvm::LogicalResult emitObject(mlir::ModuleOp module,
+                               llvm::raw_pwrite_stream &out,
+                               const ObjectOptions &options = {});
+
+/// The same into a file.
+llvm::LogicalResult emitObject(mlir::ModuleOp module, llvm::StringRef path,
+                               const ObjectOptions &options = {});
+
+} // namespace tts::cpu
+
+#endif // TTS_TARGET_CPU_OBJECT_H
