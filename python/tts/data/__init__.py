@@ -1,0 +1,1 @@
+"""Speech corpora: preparing one, making a synthetic one, and checking either against the format."""

@@ -1,0 +1,72 @@
+"""python -m tts.data prepare | synthetic | check."""
+
+import os
+import sys
+
+# One thread per process: the jobs share the cores, and sums keep one order.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+from pathlib import Path  # noqa: E402
+
+from tts.data.errors import Parser, run_tool  # noqa: E402
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+_whole.__name__ = "whole number above 0"
+
+
+def parser() -> Parser:
+    top = Parser(prog="tts.data", description="Prepares, makes and checks speech corpora.")
+    commands = top.add_subparsers(dest="command", required=True, parser_class=Parser)
+    prepare = commands.add_parser("prepare", help="from Debian's Asterisk prompts")
+    prepare.add_argument("--out", type=Path, required=True, help="the corpus directory")
+    prepare.add_argument("--source", choices=["asterisk"], default="asterisk")
+    prepare.add_argument("--limit", type=_whole, help="use only this many prompts (a fixed choice)")
+    prepare.add_argument("--jobs", type=_whole, default=2, help="processes (default 2)")
+    prepare.add_argument("--max-seconds", type=float, default=10.0, help="cut longer prompts at a silence (default 10)")
+    prepare.add_argument("--validation-ids", type=Path, metavar="FILE", help="a hand-made validation split, one id a line")
+    synthetic = commands.add_parser("synthetic", help="a small random corpus for tests")
+    synthetic.add_argument("--out", type=Path, required=True, help="the corpus directory")
+    synthetic.add_argument("--utterances", type=_whole, default=64)
+    synthetic.add_argument("--seed", type=int, default=0)
+    synthetic.add_argument("--text", default="8-24", metavar="MIN-MAX", help="phones per utterance (default 8-24)")
+    synthetic.add_argument("--frames", default="32-96", metavar="MIN-MAX", help="frames per utterance (default 32-96)")
+    synthetic.add_argument("--mels", type=_whole, default=80)
+    check = commands.add_parser("check", help="verify a corpus directory")
+    check.add_argument("corpus", type=Path)
+    return top
+
+
+def main() -> int:
+    arguments = parser().parse_args()
+    # Each command imports what it needs: checking a corpus takes no audio library.
+    if arguments.command == "prepare":
+        from tts.data.prepare import prepare
+
+        prepare(
+            arguments.out,
+            limit=arguments.limit,
+            jobs=arguments.jobs,
+            max_seconds=arguments.max_seconds,
+            hand_split=arguments.validation_ids,
+        )
+    elif arguments.command == "synthetic":
+        from tts.data.synthetic import run
+
+        run(arguments)
+    else:
+        from tts.data.check import check
+
+        print(check(arguments.corpus))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_tool(main))

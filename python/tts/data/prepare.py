@@ -1,0 +1,141 @@
+"""From recorded prompts to a corpus: decode, phones, alignment, features, split, shards."""
+
+import hashlib
+import multiprocessing
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from tts.audio.features import Features, log_mel_of, magnitude
+from tts.data import align, asterisk, buckets, corpus, duplicates, leakage, phones, prosody, segments
+from tts.data.errors import InputError
+from tts.data.progress import Progress
+from tts.data.segments import Rejected
+
+VALIDATION = 0.05
+
+
+def prepare(out: Path, *, limit: int | None, jobs: int, max_seconds: float, hand_split: Path | None) -> dict:
+    start, features = time.monotonic(), Features()
+    prompts, rejected = asterisk.find_prompts()
+    if limit:
+        kept = sorted(prompts, key=lambda prompt: duplicates.rank(prompt.id))[:limit]
+        prompts = sorted(kept, key=lambda prompt: prompt.id)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        failed = asterisk.decode(prompts, folder, features.sample_rate, jobs)
+        prompts = [prompt for prompt in prompts if prompt.id not in failed]
+        words = {prompt.id: phones.words_of(prompt.spoken) for prompt in prompts}
+        aligned = align.align({identity: spoken for identity, spoken in words.items() if spoken}, folder, jobs)
+        failed |= {p.id: "pocketsphinx found no alignment" for p in prompts if p.id not in aligned}
+        prompts = [prompt for prompt in prompts if prompt.id in aligned]
+        found, more = _measure(prompts, aligned, folder, features, max_seconds, jobs)
+    failed |= more
+    rejected += [{"id": identity, "reason": reason} for identity, reason in failed.items()]
+    grouped = _group(prompts, found)
+    splits = _split(found, grouped, hand_split)
+    extra = {
+        "duplicate_groups": grouped,
+        "rejected": sorted(rejected, key=lambda entry: entry["id"]),
+        "source": {"name": "asterisk-core-sounds-en", "license": asterisk.LICENSE, "speaker": "Allison Smith"},
+    }
+    manifest = corpus.write(out, features, list(phones.SYMBOLS), splits, extra)
+    _report(manifest, splits, features, time.monotonic() - start)
+    return manifest
+
+
+def _measure(prompts, aligned, folder: Path, features: Features, max_seconds: float, jobs: int):
+    """Utterances and the reasons of the rejected ones; the order is that of the prompts."""
+    work = [(p.id, p.text, aligned[p.id], folder / f"{p.id}.raw", features, max_seconds) for p in prompts]
+    progress, found, failed = Progress("features", len(work)), [], {}
+    # Spawned, not forked: the parent's library threads would be copied half alive.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max(1, min(jobs, len(work))), mp_context=context) as pool:
+        for utterances, rejected in pool.map(_measure_prompt, work, chunksize=8):
+            found += utterances
+            failed |= rejected
+            progress.advance()
+    return found, failed
+
+
+def _measure_prompt(work) -> tuple[list[corpus.Utterance], dict[str, str]]:
+    identity, text, whole, path, features, max_seconds = work
+    wave = np.fromfile(path, "<i2").astype(np.float32) / 32768
+    pieces, found, failed = segments.cut(whole, max_seconds), [], {}
+    for number, piece in enumerate(pieces, 1):
+        begin = round(piece[0].begin * features.sample_rate)
+        end = len(wave) if number == len(pieces) else round(piece[-1].end * features.sample_rate)
+        name = identity if len(pieces) == 1 else f"{identity}.part{number}"
+        about = {"text": text, "source": identity}
+        try:
+            found.append(_measure_piece(name, wave[begin:end], segments.shifted(piece, piece[0].begin), features, about))
+        except Rejected as reason:
+            failed[name] = str(reason)
+    return found, failed
+
+
+def _measure_piece(name: str, wave: np.ndarray, piece, features: Features, about: dict) -> corpus.Utterance:
+    durations = segments.frame_durations(piece, len(wave), features.sample_rate, features.hop)
+    spectrum = magnitude(wave, features)
+    frames = spectrum.shape[1]
+    if frames != sum(durations):
+        raise Rejected(f"durations add up to {sum(durations)} frames, the mel has {frames}")
+    pitch = prosody.log_f0(wave, frames, features)
+    energy = np.linalg.norm(spectrum.astype(np.float64), axis=0)
+    return corpus.Utterance(
+        id=name,
+        phones=np.array([phones.SYMBOL_ID[segment.phone] for segment in piece], np.int32),
+        durations=np.array(durations, np.int32),
+        pitch=prosody.phone_means(pitch, durations),
+        energy=prosody.phone_means(energy, durations),
+        mel=log_mel_of(spectrum, features),
+        about=about | {"audio_sha256": hashlib.sha256(wave.tobytes()).hexdigest()},
+    )
+
+
+def _items(found: list[corpus.Utterance]) -> list[duplicates.Item]:
+    return [duplicates.Item(u.id, u.about["text"], u.about["audio_sha256"]) for u in found]
+
+
+def _group(prompts, found: list[corpus.Utterance]) -> list[list[str]]:
+    """Groups of utterances to keep in one split, printed; the parts of a long prompt share its text, so they are one."""
+    pairs = list(duplicates.pairs(_items(found)))
+    grouped = duplicates.groups(pairs)
+    for group in grouped:
+        kinds = sorted({pair.kind for pair in pairs if pair.first in group})
+        print(f"duplicates ({', '.join(kinds)}): {' '.join(group)}", file=sys.stderr)
+    return grouped
+
+
+def _split(found, grouped: list[list[str]], hand_split: Path | None) -> dict[str, list[corpus.Utterance]]:
+    if hand_split is None:
+        chosen = duplicates.split([u.id for u in found], grouped, VALIDATION)
+    else:
+        chosen = {i for i in hand_split.read_text().split() if i}
+        unknown = sorted(chosen - {u.id for u in found})
+        if unknown:
+            raise InputError(hand_split, f"unknown utterances {', '.join(unknown)}", "use ids of the corpus")
+    splits = {
+        "train": [u for u in found if u.id not in chosen],
+        "validation": [u for u in found if u.id in chosen],
+    }
+    leakage.refuse_leaks({name: _items(utterances) for name, utterances in splits.items()}, hand_split or "split")
+    return splits
+
+
+def _report(manifest: dict, splits, features: Features, seconds: float) -> None:
+    for entry in manifest["rejected"]:
+        print(f"rejected {entry['id']}: {entry['reason']}", file=sys.stderr)
+    for name, utterances in splits.items():
+        frames = sum(len(u.mel) for u in utterances)
+        minutes = frames * features.hop / features.sample_rate / 60
+        print(f"{name}: {len(utterances)} utterances, {frames} frames, {minutes:.1f} minutes, {sum(len(u.phones) for u in utterances)} phones")
+    lengths = [u.lengths for utterances in splits.values() for u in utterances]
+    shapes = ", ".join(f"text {b['text']} x frames {b['frames']}" for b in manifest["suggested_buckets"])
+    padding = buckets.padding_fraction(lengths, manifest["suggested_buckets"])
+    print(f"buckets: {shapes}; {padding:.1%} of frames are padding")
+    print(f"{len(manifest['duplicate_groups'])} duplicate groups, {len(manifest['rejected'])} rejected, {seconds:.1f} s")
