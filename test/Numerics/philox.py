@@ -1,0 +1,63 @@
+"""Philox4x32-10 (Salmon et al., SC'11) in NumPy and the dropout masks drawn from it, independent of the compiler's."""
+
+import numpy as np
+
+ROUNDS = 10
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+WEYL = (0x9E3779B9, 0xBB67AE85)
+LOW = np.uint64(0xFFFFFFFF)
+WORD = 2**64 - 1
+
+
+def philox4x32(counter, key) -> np.ndarray:
+    """Random words [..., 4] of a counter (four arrays that broadcast) under a key of two words."""
+    c0, c1, c2, c3 = (np.asarray(c, np.uint64) & LOW for c in np.broadcast_arrays(*counter))
+    k0, k1 = int(key[0]), int(key[1])
+    for _ in range(ROUNDS):
+        p0, p1 = np.uint64(MULTIPLIERS[0]) * c0, np.uint64(MULTIPLIERS[1]) * c2
+        c0, c1, c2, c3 = (
+            (p1 >> np.uint64(32)) ^ c1 ^ np.uint64(k0),
+            p1 & LOW,
+            (p0 >> np.uint64(32)) ^ c3 ^ np.uint64(k1),
+            p0 & LOW,
+        )
+        k0, k1 = (k0 + WEYL[0]) & 0xFFFFFFFF, (k1 + WEYL[1]) & 0xFFFFFFFF
+    return np.stack([c0, c1, c2, c3], -1).astype(np.uint32)
+
+
+def splitmix64(seed: int) -> int:
+    """The first output of SplitMix64 from the state `seed`."""
+    z = (seed + 0x9E3779B97F4A7C15) & WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    return z ^ (z >> 31)
+
+
+def fnv1a64(data: bytes) -> int:
+    h = 0xCBF29CE484222325
+    for byte in data:
+        h = ((h ^ byte) * 0x100000001B3) & WORD
+    return h
+
+
+def key_of(seed: int, stream: str) -> tuple[int, int]:
+    """hash(seed, stream): low and high words of FNV-1a(stream) xor SplitMix64(seed)."""
+    h = fnv1a64(stream.encode()) ^ splitmix64(seed & WORD)
+    return h & 0xFFFFFFFF, h >> 32
+
+
+def kept(shape, rate: float, stream: str, seed: int, update: int, utterances) -> np.ndarray:
+    """Which elements of a [batch, time] or [batch, time, channel] tensor dropout keeps."""
+    batch, time, channels = (*shape, 1)[:3]
+    ids = np.asarray(utterances, np.int64).astype(np.uint64)
+    words = philox4x32(
+        (
+            np.uint64(update),
+            ids[:, None, None],
+            np.arange(time, dtype=np.uint64)[None, :, None],
+            np.arange((channels + 3) // 4, dtype=np.uint64),
+        ),
+        key_of(seed, stream),
+    )
+    draws = words.reshape(batch, time, -1)[:, :, :channels]
+    return (draws >= np.uint32(int(rate * 2**32))).reshape(shape)
