@@ -47,7 +47,7 @@ has_candidate() { apt-cache policy "$1" | grep -q 'Candidate: [0-9]'; }
 add_security_suite() {
   local mirror
   mirror=$(sed -n 's|^deb \(\[[^]]*\] \)\?\(http[^ ]*\)/debian/\? bookworm .*|\2|p' /etc/apt/sources.list \
-    /etc/apt/sources.list.d/*.list 2>/dev/null | head -1)
+    /etc/apt/sources.list.d/*.list 2>/dev/null | head -1 || true)
   [ -n "$mirror" ] || return 0
   echo "deb $mirror/debian-security bookworm-security main" |
     as_root tee /etc/apt/sources.list.d/tts-security.list >/dev/null
