@@ -49,7 +49,8 @@ typedef struct TtsTableHeader {
 } TtsTableHeader;
 
 enum TtsFunctionKind {
-  TTS_FUNCTION_KERNEL = 0,  ///< generated; pointer at the same index of tts_kernels
+  TTS_FUNCTION_KERNEL =
+      0, ///< generated; pointer at the same index of tts_kernels
   TTS_FUNCTION_LIBRARY = 1, ///< the runtime's own, resolved by name at start
 };
 

@@ -57,7 +57,7 @@ def Tts_InitAttr : Tts_Attr<"Init", "init"> {
     Example: `#tts.init<normal, 0.02>`
   }];
   let parameters = (ins "::mlir::StringAttr":$kind,
-                        ArrayRefParameter<"double">:$args);
+                        "::mlir::DenseF64ArrayAttr":$args);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -1,0 +1,31 @@
+//===- RtDialect.h - the rt dialect: entries of the step table -----------===//
+
+#ifndef TTS_DIALECT_RT_IR_RTDIALECT_H
+#define TTS_DIALECT_RT_IR_RTDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "tts/Dialect/Rt/IR/RtOpsDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tts/Dialect/Rt/IR/RtOpsAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "tts/Dialect/Rt/IR/RtOps.h.inc"
+
+namespace tts::rt {
+/// Unit attribute of a func.func that is a kernel.
+inline constexpr llvm::StringLiteral kKernelAttr = "rt.kernel";
+/// i64 attribute of a kernel: its parallel range, set by TtsToKernels.
+inline constexpr llvm::StringLiteral kRangeAttr = "rt.range";
+/// i64 result attribute of a kernel: the argument whose storage it takes.
+inline constexpr llvm::StringLiteral kTiedAttr = "rt.tied";
+} // namespace tts::rt
+
+#endif // TTS_DIALECT_RT_IR_RTDIALECT_H

@@ -1,0 +1,131 @@
+//===- RtOps.td - one op per entry of the step table ----------------------===//
+
+#ifndef TTS_DIALECT_RT_IR_RTOPS_TD
+#define TTS_DIALECT_RT_IR_RTOPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Rt_Dialect : Dialect {
+  let name = "rt";
+  let cppNamespace = "::tts::rt";
+  let summary = "Entries of the step table, destination-passing";
+  let description = [{
+    Two forms. After Select, a program is a `func.func` of `rt.launch`,
+    `rt.gemm`, `rt.empty` and `rt.slice` on tensors: each result names the
+    operand whose storage it takes, or gets storage of its own. After Memory, a
+    program is an `rt.program` of `rt.entry`s: offsets into the arena, nothing
+    else.
+
+    A kernel is a `func.func` with the unit attribute `rt.kernel`; its body is
+    tts ops on tensors until TtsToKernels makes loops over a range of it. Its
+    memory operands are its arguments in order, then its results in order but
+    for those that `rt.tied` ties to an argument.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Rt_Attr<string name, string attrMnemonic> : AttrDef<Rt_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Rt_GemmAttr : Rt_Attr<"Gemm", "gemm"> {
+  let summary = "shape of a (batched, strided) matrix product, in elements";
+  let description = "The scalars of `rt.gemm`, see TtsGemmScalar in Format.h.";
+  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k,
+                        "int64_t":$lda, "int64_t":$ldb, "int64_t":$ldc,
+                        "bool":$transposeA, "bool":$transposeB, "int64_t":$beta,
+                        "int64_t":$batch, "int64_t":$strideA, "int64_t":$strideB,
+                        "int64_t":$strideC);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Rt_AccessAttr : Rt_Attr<"Access", "access"> {
+  let summary = "bytes [offset, offset+size) of the arena, how they are touched, whose they are";
+  let parameters = (ins "int64_t":$offset, "int64_t":$size,
+                        "uint32_t":$mode, "uint32_t":$buffer);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Rt_BufferAttr : Rt_Attr<"Buffer", "buffer"> {
+  let summary = "one live range: class, bytes, and the entries it is live over";
+  let description = [{
+    `program` and `last_program` index the module's `rt.program`s in order; -1
+    is persistent. See TtsBuffer in Format.h.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::StringAttr":$loc,
+                        "uint32_t":$klass, "int64_t":$program, "int64_t":$last_program,
+                        "int64_t":$first_entry, "int64_t":$last_entry,
+                        "int64_t":$offset, "int64_t":$size);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+class Rt_Op<string mnemonic, list<Trait> traits = []> : Op<Rt_Dialect, mnemonic, traits>;
+
+def Rt_EmptyOp : Rt_Op<"empty", [Pure]> {
+  let summary = "storage whose contents nobody has written yet";
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Rt_SliceOp : Rt_Op<"slice", [Pure]> {
+  let summary = "consecutive rows of dimension 0, the operand's own bytes";
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$first);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x `[` $first `]` attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+def Rt_AliasOp : Rt_Op<"alias", [Pure]> {
+  let summary = "the operand's own bytes under another shape";
+  let arguments = (ins AnyRankedTensor:$x);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+}
+
+def Rt_LaunchOp : Rt_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a generated kernel";
+  let description = [{
+    `tied[i]` is the operand whose storage result i takes over (read and
+    written), or -1; `in_place[i]` is an operand whose storage result i may take
+    if nobody needs the operand afterwards, or -1.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$operands,
+                       DenseI64ArrayAttr:$tied, DenseI64ArrayAttr:$in_place);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $outputs)";
+}
+
+def Rt_GemmOp : Rt_Op<"gemm", [Pure, AllTypesMatch<["c", "result"]>]> {
+  let summary = "C[i] = beta·C[i] + op(A[i])·op(B[i]), in the storage of c";
+  let description = [{
+    Element offsets place each matrix inside its tensor, so a convolution's tap
+    and an attention head are views, never copies. With beta = 0 only the
+    addressed elements of c are overwritten; the others stay.
+  }];
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$c,
+                       Rt_GemmAttr:$shape, DefaultValuedAttr<I64Attr, "0">:$offset_a,
+                       DefaultValuedAttr<I64Attr, "0">:$offset_b,
+                       DefaultValuedAttr<I64Attr, "0">:$offset_c);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$a `,` $b `into` $c $shape attr-dict `:` type($a) `,` type($b) `,` type($c)";
+}
+
+def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
+  let summary = "one program of the timeline after Memory: entries in order";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$kind, I64Attr:$bucket);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Rt_EntryOp : Rt_Op<"entry"> {
+  let summary = "one row of the step table";
+  let description = "`function` is a kernel's symbol or the name of a library function such as `rt.gemm`.";
+  let arguments = (ins StrAttr:$function, TypedArrayAttrBase<Rt_AccessAttr, "accesses">:$operands,
+                       DenseI64ArrayAttr:$scalars, I64Attr:$range, StrAttr:$stable_name);
+  let assemblyFormat = "$function $operands `scalars` $scalars `range` $range $stable_name attr-dict";
+}
+
+#endif // TTS_DIALECT_RT_IR_RTOPS_TD

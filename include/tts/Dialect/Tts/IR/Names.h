@@ -1,0 +1,56 @@
+//===- Names.h - attribute names of model files and programs -------------===//
+
+#ifndef TTS_DIALECT_TTS_IR_NAMES_H
+#define TTS_DIALECT_TTS_IR_NAMES_H
+
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace tts {
+
+//===-- of a function -----------------------------------------------------===//
+
+/// "train" in a model file; "zero", "denominators", "forward", "backward",
+/// "update", "eval" after Differentiate.
+inline constexpr llvm::StringLiteral kProgramAttr = "tts.program";
+/// i64: which bucket a specialized program is for.
+inline constexpr llvm::StringLiteral kBucketAttr = "tts.bucket_index";
+
+//===-- of arguments and results, at most one of them each ----------------===//
+
+inline constexpr llvm::StringLiteral kParamAttr = "tts.param";
+inline constexpr llvm::StringLiteral kInputAttr = "tts.input";
+inline constexpr llvm::StringLiteral kScalarAttr = "tts.scalar";
+inline constexpr llvm::StringLiteral kLossAttr = "tts.loss";
+inline constexpr llvm::StringLiteral kDenominatorAttr = "tts.denominator";
+inline constexpr llvm::StringLiteral kOutputAttr = "tts.output";
+inline constexpr llvm::StringLiteral kStashAttr = "tts.stash";
+inline constexpr llvm::StringLiteral kGradientAttr = "tts.gradient";
+inline constexpr llvm::StringLiteral kMoment1Attr = "tts.moment1";
+inline constexpr llvm::StringLiteral kMoment2Attr = "tts.moment2";
+inline constexpr llvm::StringLiteral kEmaAttr = "tts.ema";
+
+//===-- beside them -------------------------------------------------------===//
+
+inline constexpr llvm::StringLiteral kInitAttr = "tts.init";
+inline constexpr llvm::StringLiteral kFrozenAttr = "tts.frozen";
+inline constexpr llvm::StringLiteral kLengthsAttr = "tts.lengths";
+inline constexpr llvm::StringLiteral kCoefficientAttr = "tts.coefficient";
+
+//===-- of the module -----------------------------------------------------===//
+
+inline constexpr llvm::StringLiteral kBatchAttr = "tts.batch";
+inline constexpr llvm::StringLiteral kBucketsAttr = "tts.buckets";
+inline constexpr llvm::StringLiteral kHardwareAttr = "tts.hardware";
+inline constexpr llvm::StringLiteral kOptimizerAttr = "tts.optimizer";
+inline constexpr llvm::StringLiteral kGradClipAttr = "tts.grad_clip";
+inline constexpr llvm::StringLiteral kEmaDecayAttr = "tts.ema_decay";
+
+/// The name an op is known by in tables, plans and messages: its named
+/// location, else file:line:col.
+std::string getStableName(mlir::Location loc);
+
+} // namespace tts
+
+#endif // TTS_DIALECT_TTS_IR_NAMES_H

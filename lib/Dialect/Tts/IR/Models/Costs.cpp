@@ -1,0 +1,45 @@
+//===- Costs.cpp - floating-point operations of contractions -------------===//
+// A multiply-add counts two. Shapes are static by the time anybody asks; a
+// symbolic size counts as one.
+
+#include "tts/Dialect/Tts/IR/TtsDialect.h"
+
+using namespace mlir;
+using namespace tts;
+
+static int64_t size(Value value, int64_t dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.isDynamicDim(dim) ? 1 : type.getDimSize(dim);
+}
+
+static int64_t elements(Value value) {
+  int64_t count = 1;
+  for (int64_t dim : llvm::seq<int64_t>(
+           0, cast<RankedTensorType>(value.getType()).getRank()))
+    count *= size(value, dim);
+  return count;
+}
+
+/// Of a matmul of each row of `rows` with a matrix or filter of `weights`.
+static int64_t perRow(Value rows, Value weights) {
+  int64_t last = cast<RankedTensorType>(rows.getType()).getRank() - 1;
+  return 2 * (elements(rows) / size(rows, last)) * elements(weights);
+}
+
+/// Of `matmuls` products of time × time scores with d channels, every head,
+/// and a softmax of five operations per score.
+static int64_t attention(Value q, int64_t heads, int64_t matmuls) {
+  int64_t scores = size(q, 0) * size(q, 1) * size(q, 1);
+  return scores * (2 * matmuls * size(q, 2) + 5 * heads);
+}
+
+int64_t LinearOp::getFlops() { return perRow(getX(), getW()); }
+int64_t WeightGradOp::getFlops() { return perRow(getX(), getDw()); }
+int64_t Conv1dOp::getFlops() { return perRow(getX(), getW()); }
+int64_t Conv1dInputGradOp::getFlops() { return perRow(getDy(), getW()); }
+int64_t Conv1dFilterGradOp::getFlops() { return perRow(getX(), getDw()); }
+
+// q kᵀ and p v.
+int64_t AttentionOp::getFlops() { return attention(getQ(), getHeads(), 2); }
+// q kᵀ again, dp = dy vᵀ, dv = pᵀ dy, dq = ds k, dk = dsᵀ q.
+int64_t AttentionGradOp::getFlops() { return attention(getQ(), getHeads(), 5); }
