@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import pytest
+
 from repository import ROOT, tracked_files
 
 DOCS = [path for path in tracked_files() if path.endswith(".md")]
