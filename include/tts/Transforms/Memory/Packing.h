@@ -35,12 +35,12 @@ struct Layout {
 /// How much work to spend. Work is counted in steps of the algorithms, never in
 /// seconds: a limit means the same layout on every machine.
 struct Options {
-  /// Steps of exact search, about 10^8 a second; 0 turns it off.
-  int64_t searchWork = 300'000'000;
-  /// Rounds of squeaky-wheel reordering; their items together stay under
-  /// `squeakyItems`.
-  int squeakyRounds = 40;
-  int64_t squeakyItems = 400'000;
+  /// Steps of exact search, some 4 x 10^7 a second; 0 turns it off.
+  int64_t searchWork = 200'000'000;
+  /// Rounds of squeaky-wheel reordering, each a greedy placement; fewer where
+  /// the square of the number of items times the rounds would pass the limit.
+  int64_t squeakyRounds = 40;
+  int64_t squeakyWork = 4'000'000'000;
   /// A height that is good enough: stop there. The lower bound when negative.
   int64_t target = -1;
 };

@@ -115,8 +115,7 @@ Placement tts::packing::placeInOrder(const Problem &problem,
   return result;
 }
 
-/// The largest load each span meets.
-static std::vector<int64_t> contention(const Problem &problem) {
+std::vector<int64_t> tts::packing::contention(const Problem &problem) {
   // Sparse table of maxima over the sections.
   std::vector<std::vector<int64_t>> table{sectionLoads(problem)};
   for (size_t step = 1; 2 * step <= table[0].size(); step *= 2) {
@@ -189,8 +188,8 @@ void tts::packing::improveBySqueakyWheel(const Problem &problem, int64_t target,
                                          const Options &options,
                                          Placement &best) {
   const int64_t count = int64_t(problem.spans.size());
-  const int64_t rounds = std::min<int64_t>(options.squeakyRounds,
-                                           options.squeakyItems / count);
+  const int64_t rounds = std::min(options.squeakyRounds,
+                                  options.squeakyWork / (count * count));
   for (Order start : {Order::Area, Order::Size}) {
     std::vector<int32_t> order = orderOf(problem, start);
     for (int64_t round = 0; round < rounds / 2; ++round) {

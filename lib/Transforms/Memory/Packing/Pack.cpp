@@ -81,13 +81,12 @@ private:
     base = alignUp(base, alignment);
     const int64_t aim = std::max(problem.lowerBound, target - base);
     Placement best = packGreedy(problem, aim);
-    if (problem.spans.size() <= maxSearched) {
-      improveBySearch(problem, aim, options.searchWork / 20, best);
-      improveBySqueakyWheel(problem, aim, options, best);
-      improveBySearch(problem, aim, options.searchWork, best);
-    } else {
-      improveBySqueakyWheel(problem, aim, options, best);
-    }
+    const bool searched = problem.spans.size() <= maxSearched;
+    if (searched)
+      searchForTarget(problem, aim, options.searchWork / 2, best);
+    improveBySqueakyWheel(problem, aim, options, best);
+    if (searched)
+      searchByBisection(problem, aim, options.searchWork / 2, best);
     for (size_t i = 0; i < problem.spans.size(); ++i)
       offsets[problem.spans[i].source] = base + best.offsets[i];
     return base + best.height;

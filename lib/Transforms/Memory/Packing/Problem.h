@@ -47,7 +47,7 @@ Problem makeProblem(const std::vector<Item> &items, int64_t unit);
 /// Renumbers the sections of `spans` (any integer times) and takes the bound.
 Problem canonicalize(std::vector<Span> spans);
 
-/// The largest sum of live sizes.
+/// The sums of live sizes.
 std::vector<int64_t> sectionLoads(const Problem &problem);
 
 /// Greedy placements in several orders; stops at `target`.
@@ -57,10 +57,17 @@ Placement packGreedy(const Problem &problem, int64_t target);
 void improveBySqueakyWheel(const Problem &problem, int64_t target,
                            const Options &options, Placement &best);
 
-/// Searches for a placement of height at most `target`, then for lower and
-/// lower ones than `best`, within `work` steps.
-void improveBySearch(const Problem &problem, int64_t target, int64_t work,
+/// Searches for a placement of height at most `target` within `work` steps.
+void searchForTarget(const Problem &problem, int64_t target, int64_t work,
                      Placement &best);
+
+/// Searches for lower and lower placements than `best` where `target` itself
+/// was not reached.
+void searchByBisection(const Problem &problem, int64_t target, int64_t work,
+                       Placement &best);
+
+/// The largest load that each span meets.
+std::vector<int64_t> contention(const Problem &problem);
 
 /// Spans by index, first the most important: the static orders to try.
 enum class Order { Size, Area, Length, Contention, Begin };

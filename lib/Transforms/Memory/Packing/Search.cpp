@@ -1,392 +1,107 @@
-// Exact search: is there a placement of height at most `capacity`?
-//
-// The state is a skyline: nothing unplaced will lie below it. Take its lowest
-// valley. In a placement whose items all rest on something, the lowest item
-// inside the valley rests on its floor, or none lies below its lower rim. So the
-// branches are "the leftmost (or rightmost) item that rests here is i" and "none
-// does": what lies beside i is then raised to its lower rim. A raise is waste,
-// and waste is limited by the slack of every section: capacity minus skyline
-// minus what is still to be placed there. When no unplaced item crosses a
-// boundary the two sides are searched apart.
-#include "Problem.h"
+// Restarts of the exact search: many short attempts in different orders find what one long attempt does not.
+#include "Search.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 using namespace tts::packing;
 
-namespace {
+/// A number in [0, 1) that depends on `seed` alone (the finalizer of splitmix64).
+static double uniform(uint64_t seed) {
+  seed += 0x9e3779b97f4a7c15ull;
+  seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9ull;
+  seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebull;
+  return double((seed ^ (seed >> 31)) >> 11) * 0x1p-53;
+}
 
-enum class Outcome { Placed, Impossible, OutOfWork };
+/// The sequence 1 1 2 1 1 2 4 … (index from 1), the best one for restarts when
+/// nothing is known about how long an attempt takes (Luby et al., 1993).
+static int64_t luby(int64_t index) {
+  int64_t power = 1;
+  while (2 * power - 1 < index)
+    power *= 2;
+  return 2 * power - 1 == index ? power : luby(index - (power - 1));
+}
 
-/// How one attempt orders its choices.
-struct Strategy {
-  Order order;
-  bool tightestValley; ///< else the lowest
-};
+static constexpr int numFixedStrategies = 3;
 
-class Search {
-public:
-  Search(const Problem &problem, int64_t capacity, Strategy strategy,
-         int64_t work)
-      : problem(problem), capacity(capacity), strategy(strategy), work(work) {
-    std::vector<int32_t> order = orderOf(problem, strategy.order);
-    rank.resize(order.size());
-    for (size_t i = 0; i < order.size(); ++i)
-      rank[order[i]] = int32_t(i);
-    const int32_t sections = problem.numSections;
-    floor.assign(sections, 0);
-    slack.assign(sections, capacity);
-    crossing.assign(sections + 1, 0);
-    starting.assign(sections + 1, 0);
-    byBegin.resize(sections);
-    byEnd.resize(sections + 1);
-    placed.assign(order.size(), 0);
-    offsets.assign(order.size(), 0);
-    for (int32_t index : order) {
-      const Span &span = problem.spans[index];
-      byBegin[span.begin].push_back(index);
-      byEnd[span.end].push_back(index);
-      ++starting[span.begin];
-      for (int32_t s = span.begin + 1; s < span.end; ++s)
-        ++crossing[s];
-      for (int32_t s = span.begin; s < span.end; ++s)
-        slack[s] -= span.size;
-    }
+/// Attempt `number` of a sequence that is the same everywhere: the orders that
+/// are good by experience, then weighted mixtures of them with some noise.
+static Strategy makeStrategy(const Problem &problem, int number) {
+  switch (number) {
+  case 0:
+    return {orderOf(problem, Order::Length), ValleyPick::Lowest};
+  case 1:
+    return {orderOf(problem, Order::Area), ValleyPick::Lowest};
+  case 2:
+    return {orderOf(problem, Order::Length), ValleyPick::Tightest};
   }
-
-  Outcome run() {
-    for (int64_t each : slack)
-      if (each < 0)
-        return Outcome::Impossible;
-    return solveParts(0, problem.numSections);
+  const uint64_t seed = uint64_t(number) << 32;
+  const double ofSize = uniform(seed + 1), ofLength = 2 * uniform(seed + 2),
+               ofLoad = 4 * uniform(seed + 3),
+               noise = std::max(0.0, 2 * uniform(seed + 4) - 0.6);
+  const std::vector<int64_t> loads = contention(problem);
+  std::vector<double> key;
+  for (size_t i = 0; i < problem.spans.size(); ++i) {
+    const Span &span = problem.spans[i];
+    key.push_back(ofSize * std::log(double(span.size)) +
+                  ofLength * std::log(double(span.end - span.begin)) +
+                  ofLoad * std::log(double(loads[i])) +
+                  noise * uniform(seed + 16 + i));
   }
+  Strategy strategy;
+  strategy.order.resize(key.size());
+  std::iota(strategy.order.begin(), strategy.order.end(), 0);
+  std::stable_sort(strategy.order.begin(), strategy.order.end(),
+                   [&](int32_t a, int32_t b) { return key[a] > key[b]; });
+  strategy.pick = ValleyPick(number % 3);
+  return strategy;
+}
 
-  int64_t workLeft() const { return work; }
-  std::vector<int64_t> offsets;
-
-private:
-  static constexpr int64_t wall = INT64_MAX / 4;
-  const Problem &problem;
-  const int64_t capacity;
-  const Strategy strategy;
-  int64_t work;
-  std::vector<int32_t> rank;
-  std::vector<int64_t> floor, slack;
-  std::vector<int32_t> crossing, starting;
-  std::vector<std::vector<int32_t>> byBegin, byEnd;
-  std::vector<char> placed;
-
-  struct Valley {
-    int32_t begin, end;
-    int64_t height, left, right; ///< the floor, and the rims beside it
-  };
-  /// Item `index` rests in the valley; what lies between it and one side of
-  /// the valley rises by `raise`. Index -1: nothing rests, everything rises.
-  struct Choice {
-    int32_t index;
-    int64_t raise;
-  };
-  /// One change of a flat stretch of the skyline: item `index` placed upon the
-  /// height `amount`, or (-1) a raise by `amount`.
-  struct Change {
-    int32_t begin, end, index;
-    int64_t amount;
-  };
-  std::vector<Change> trail;
-
-  void raise(int32_t begin, int32_t end, int64_t by) {
-    trail.push_back({begin, end, -1, by});
-    for (int32_t s = begin; s < end; ++s) {
-      floor[s] += by;
-      slack[s] -= by;
-    }
-  }
-  int64_t least(int32_t begin, int32_t end) const {
-    int64_t result = wall;
-    for (int32_t s = begin; s < end; ++s)
-      result = std::min(result, slack[s]);
-    return result;
-  }
-
-  /// Splits [begin, end) where nothing unplaced crosses; every part must do.
-  Outcome solveParts(int32_t begin, int32_t end) {
-    work -= (end - begin) / 8 + 1;
-    int32_t first = begin, items = 0;
-    for (int32_t s = begin; s < end; ++s) {
-      items += starting[s];
-      if (s + 1 < end && crossing[s + 1] > 0)
-        continue;
-      if (items > 0) {
-        Outcome outcome = solve(first, s + 1);
-        if (outcome != Outcome::Placed)
-          return outcome;
-      }
-      first = s + 1;
-      items = 0;
-    }
-    return Outcome::Placed;
-  }
-
-  Valley valleyAt(int32_t begin, int32_t end, int32_t lowest) const {
-    Valley valley{lowest, lowest + 1, floor[lowest], wall, wall};
-    while (valley.begin > begin && floor[valley.begin - 1] == valley.height)
-      --valley.begin;
-    while (valley.end < end && floor[valley.end] == valley.height)
-      ++valley.end;
-    if (valley.begin > begin)
-      valley.left = floor[valley.begin - 1];
-    if (valley.end < end)
-      valley.right = floor[valley.end];
-    return valley;
-  }
-
-  Valley lowestValley(int32_t begin, int32_t end) const {
-    int32_t lowest =
-        int32_t(std::min_element(floor.begin() + begin, floor.begin() + end) -
-                floor.begin());
-    return valleyAt(begin, end, lowest);
-  }
-
-  /// The local minimum with the least slack, the shortest among equals.
-  Valley tightestValley(int32_t begin, int32_t end) const {
-    Valley best{0, 0, 0, 0, 0};
-    int64_t bestSlack = INT64_MAX;
-    for (int32_t s = begin; s < end;) {
-      int32_t stop = s + 1;
-      while (stop < end && floor[stop] == floor[s])
-        ++stop;
-      bool low = (s == begin || floor[s - 1] > floor[s]) &&
-                 (stop == end || floor[stop] > floor[s]);
-      if (low) {
-        int64_t tight = least(s, stop);
-        if (tight < bestSlack || (tight == bestSlack &&
-                                  stop - s < best.end - best.begin)) {
-          bestSlack = tight;
-          best = valleyAt(begin, end, s);
-        }
-      }
-      s = stop;
-    }
-    return best;
-  }
-
-  /// What may rest leftmost (or rightmost) in the valley, best first.
-  std::vector<Choice> choices(const Valley &valley, bool fromLeft) {
-    std::vector<Choice> found;
-    const int64_t rim = fromLeft ? valley.left : valley.right;
-    int64_t gapSlack = wall;          // of the sections between side and item
-    int64_t leastInGap = wall;        // size of an item that lies in the gap
-    int64_t leastSize = wall;
-    std::vector<std::pair<int32_t, int64_t>> seen; // far end, size
-    const int32_t length = valley.end - valley.begin;
-    for (int32_t gap = 0; gap < length; ++gap) {
-      const int32_t section =
-          fromLeft ? valley.begin + gap : valley.end - 1 - gap;
-      if (gap > 0) {
-        gapSlack = std::min(gapSlack,
-                            slack[fromLeft ? section - 1 : section + 1]);
-        if (gapSlack <= 0)
-          break;
-      }
-      const auto &list = fromLeft ? byBegin[section] : byEnd[section + 1];
-      work -= int64_t(list.size()) / 4 + 1;
-      for (int32_t index : list) {
-        const Span &span = problem.spans[index];
-        if (placed[index] ||
-            (fromLeft ? span.end > valley.end : span.begin < valley.begin))
-          continue;
-        leastSize = std::min(leastSize, span.size);
-        seen.push_back({fromLeft ? span.end - valley.begin
-                                 : valley.end - span.begin,
-                        span.size});
-        leastInGap = wall;
-        if (gap > 0)
-          for (const auto &each : seen)
-            if (each.first <= gap)
-              leastInGap = std::min(leastInGap, each.second);
-        work -= gap > 0 ? int64_t(seen.size()) / 8 : 0;
-        const int64_t offset = alignUp(valley.height, span.alignment);
-        const int64_t lift =
-            std::min(rim, offset + span.size) - valley.height;
-        // An item that fits wholly into the gap could sink there: dominated.
-        if (gap > 0 && (lift > gapSlack || leastInGap <= lift))
-          continue;
-        if (offset > valley.height &&
-            offset - valley.height > least(span.begin, span.end))
-          continue;
-        found.push_back({index, gap > 0 ? lift : 0});
-      }
-    }
-    std::sort(found.begin(), found.end(),
-              [&](const Choice &a, const Choice &b) {
-                bool gapA = a.raise > 0, gapB = b.raise > 0;
-                return gapA != gapB ? gapB : rank[a.index] < rank[b.index];
-              });
-    const int64_t lift = std::min(valley.left, valley.right) - valley.height;
-    if (lift < wall / 2 && lift < smallestInside(valley) &&
-        lift <= least(valley.begin, valley.end))
-      found.push_back({-1, lift});
-    return found;
-  }
-
-  int64_t smallestInside(const Valley &valley) {
-    int64_t result = wall;
-    for (int32_t s = valley.begin; s < valley.end; ++s)
-      if (starting[s] > 0)
-        for (int32_t index : byBegin[s])
-          if (!placed[index] && problem.spans[index].end <= valley.end)
-            result = std::min(result, problem.spans[index].size);
-    work -= (valley.end - valley.begin) / 4 + 1;
-    return result;
-  }
-
-  void place(int32_t index, int64_t offset) {
-    const Span &span = problem.spans[index];
-    const int64_t height = floor[span.begin];
-    trail.push_back({span.begin, span.end, index, height});
-    placed[index] = 1;
-    offsets[index] = offset;
-    --starting[span.begin];
-    for (int32_t s = span.begin; s < span.end; ++s) {
-      slack[s] -= offset - height;
-      floor[s] = offset + span.size;
-    }
-    for (int32_t s = span.begin + 1; s < span.end; ++s)
-      --crossing[s];
-  }
-
-  void undoTo(size_t mark) {
-    for (; trail.size() > mark; trail.pop_back()) {
-      const Change &change = trail.back();
-      if (change.index < 0) {
-        for (int32_t s = change.begin; s < change.end; ++s) {
-          floor[s] -= change.amount;
-          slack[s] += change.amount;
-        }
-        continue;
-      }
-      placed[change.index] = 0;
-      ++starting[change.begin];
-      for (int32_t s = change.begin; s < change.end; ++s) {
-        slack[s] += offsets[change.index] - change.amount;
-        floor[s] = change.amount;
-      }
-      for (int32_t s = change.begin + 1; s < change.end; ++s)
-        ++crossing[s];
-    }
-  }
-
-  /// Nothing unplaced overlaps the item any more.
-  bool isCovered(const Span &span) const {
-    for (int32_t s = span.begin; s < span.end; ++s)
-      if (capacity - floor[s] != slack[s])
-        return false;
-    return true;
-  }
-
-  /// Leaves the changes of a failure on the trail: the caller undoes them.
-  Outcome solve(int32_t begin, int32_t end) {
-    while (true) {
-      if (work < 0)
-        return Outcome::OutOfWork;
-      work -= (end - begin) / 8 + 1;
-      Valley valley = strategy.tightestValley ? tightestValley(begin, end)
-                                              : lowestValley(begin, end);
-      std::vector<Choice> options = choices(valley, true);
-      if (options.size() == 1 && options[0].index < 0) {
-        raise(valley.begin, valley.end, options[0].raise);
-        continue; // forced: no branch
-      }
-      bool fromLeft = true;
-      if (options.size() > 1) {
-        std::vector<Choice> right = choices(valley, false);
-        if (right.size() < options.size()) {
-          options = std::move(right);
-          fromLeft = false;
-        }
-      }
-      return branch(begin, end, valley, options, fromLeft);
-    }
-  }
-
-  Outcome branch(int32_t begin, int32_t end, const Valley &valley,
-                 const std::vector<Choice> &options, bool fromLeft) {
-    const size_t mark = trail.size();
-    for (const Choice &choice : options) {
-      if (choice.index < 0) {
-        raise(valley.begin, valley.end, choice.raise);
-        Outcome outcome = solve(begin, end);
-        if (outcome != Outcome::Impossible)
-          return outcome;
-        undoTo(mark);
-        continue;
-      }
-      const Span &span = problem.spans[choice.index];
-      if (choice.raise > 0) {
-        if (fromLeft)
-          raise(valley.begin, span.begin, choice.raise);
-        else
-          raise(span.end, valley.end, choice.raise);
-      }
-      place(choice.index, alignUp(valley.height, span.alignment));
-      const bool tookNothing = choice.raise == 0 && isCovered(span);
-      Outcome outcome = solveParts(begin, end);
-      if (outcome != Outcome::Impossible)
-        return outcome;
-      undoTo(mark);
-      if (tookNothing)
-        return Outcome::Impossible; // the rest fails with or without it
-    }
-    return Outcome::Impossible;
-  }
-};
-
-} // namespace
-
-/// One question of feasibility, asked of several strategies in turn, each turn
-/// with twice the work.
+/// Whether `capacity` is enough, as far as `work` steps tell.
 static bool searchAt(const Problem &problem, int64_t capacity, int64_t &work,
                      Placement &best) {
-  static constexpr Strategy strategies[] = {
-      {Order::Length, false},     {Order::Area, false}, {Order::Length, true},
-      {Order::Contention, false}, {Order::Size, false}, {Order::Area, true}};
-  int64_t share = 100 * int64_t(problem.spans.size()) + 100'000;
-  for (; work > 0; share *= 2) {
-    for (const Strategy &strategy : strategies) {
-      const int64_t granted = std::min(share, work);
-      if (granted <= 0)
-        return false;
-      Search search(problem, capacity, strategy, granted);
-      Outcome outcome = search.run();
-      work -= granted - std::max<int64_t>(search.workLeft(), 0);
-      if (outcome == Outcome::Impossible)
-        return false;
-      if (outcome == Outcome::OutOfWork)
-        continue;
-      best.offsets = std::move(search.offsets);
-      best.height = 0;
-      for (size_t i = 0; i < best.offsets.size(); ++i)
-        best.height = std::max(best.height,
-                               best.offsets[i] + problem.spans[i].size);
-      return true;
-    }
+  const int64_t count = int64_t(problem.spans.size());
+  const int64_t area = count * problem.numSections; // one dive, about a third
+  const int64_t base = 60'000 + 40 * count + area;
+  for (int number = 0; work > 0; ++number) {
+    const int64_t share = number < numFixedStrategies
+                              ? base + 9 * area
+                              : base * luby(number - numFixedStrategies + 1);
+    const int64_t granted = std::min(share, work);
+    int64_t left = granted;
+    Outcome outcome =
+        searchSkyline(problem, capacity, makeStrategy(problem, number), left,
+                      best.offsets);
+    work -= granted - left;
+    if (outcome == Outcome::Impossible)
+      return false;
+    if (outcome == Outcome::OutOfWork)
+      continue;
+    best.height = 0;
+    for (size_t i = 0; i < best.offsets.size(); ++i)
+      best.height =
+          std::max(best.height, best.offsets[i] + problem.spans[i].size);
+    return true;
   }
   return false;
 }
 
-void tts::packing::improveBySearch(const Problem &problem, int64_t target,
+void tts::packing::searchForTarget(const Problem &problem, int64_t target,
                                    int64_t work, Placement &best) {
-  if (best.height <= target)
-    return;
-  int64_t forTarget = work / 2;
-  work -= forTarget;
-  if (searchAt(problem, target, forTarget, best))
-    return;
-  // Bisect between what is proven or given up and what is known to do.
+  if (best.height > target)
+    searchAt(problem, target, work, best);
+}
+
+void tts::packing::searchByBisection(const Problem &problem, int64_t target,
+                                     int64_t work, Placement &best) {
+  // Between what was given up and what is known to do.
+  static constexpr int rounds = 6;
   int64_t low = target;
-  for (int round = 0; round < 6 && best.height - low > 1; ++round) {
-    int64_t share = work / 6;
-    int64_t middle = low + (best.height - low) / 2;
+  for (int round = 0; round < rounds && best.height - low > 1; ++round) {
+    int64_t share = work / rounds;
+    const int64_t middle = low + (best.height - low) / 2;
     if (!searchAt(problem, middle, share, best))
       low = middle;
   }
