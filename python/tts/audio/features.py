@@ -8,7 +8,9 @@ import numpy as np
 
 from tts.data.errors import InputError
 
-FRAMING = "centred: reflect padding of n_fft / 2 at both ends, frames = 1 + samples // hop, frame i centred at sample i * hop"
+FRAMING = (
+    "centred: reflect padding of n_fft / 2 at both ends, frames = 1 + samples // hop, frame i centred at sample i * hop"
+)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,9 @@ def parser() -> Parser:
     prepare.add_argument("--limit", type=_whole, help="use only this many prompts (a fixed choice)")
     prepare.add_argument("--jobs", type=_whole, default=2, help="processes (default 2)")
     prepare.add_argument("--max-seconds", type=float, default=10.0, help="cut longer prompts at a silence (default 10)")
-    prepare.add_argument("--validation-ids", type=Path, metavar="FILE", help="a hand-made validation split, one id a line")
+    prepare.add_argument(
+        "--validation-ids", type=Path, metavar="FILE", help="a hand-made validation split, one id a line"
+    )
     synthetic = commands.add_parser("synthetic", help="a small random corpus for tests")
     synthetic.add_argument("--out", type=Path, required=True, help="the corpus directory")
     synthetic.add_argument("--utterances", type=_whole, default=64)

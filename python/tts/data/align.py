@@ -99,7 +99,9 @@ def _align_chunk(chunk: Iterable[str], words: dict[str, list[list[str]]], audio:
             raise InputError("pocketsphinx_batch", "not found", "install the Debian package pocketsphinx") from error
         if done.returncode != 0 or not (folder / "segments").exists():
             message = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise InputError("pocketsphinx_batch", f"failed: {message}", "reinstall pocketsphinx and pocketsphinx-en-us")
+            raise InputError(
+                "pocketsphinx_batch", f"failed: {message}", "reinstall pocketsphinx and pocketsphinx-en-us"
+            )
         return dict(parse_segmentation(line) for line in (folder / "segments").read_text().splitlines() if line.strip())
 
 

@@ -17,7 +17,14 @@ LICENSE = "CC-BY-SA-3.0"
 # Asides such as "[beep]", "<beep>", "(note: ...)" are not spoken.
 _ASIDE = re.compile(r"\[[^\]]*\]|<[^>]*>|\([^)]*\)")
 # Names that the speaker spells or says otherwise than flite would read them.
-_SPOKEN = {"IAX": "I A X", "IVR": "I V R", "DAHDI": "dah dee", "www.asterisk.org": "w w w dot asterisk dot org"}
+_SPOKEN = {
+    "DAHDI": "dah dee",
+    "IAX": "I A X",
+    "IP": "I P",
+    "IVR": "I V R",
+    "thousandth": "thousanth",
+    "www.asterisk.org": "w w w dot asterisk dot org",
+}
 _FILES_PER_DECODER = 24
 
 

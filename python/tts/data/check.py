@@ -1,5 +1,6 @@
 """Verifies a corpus directory: manifest, hashes, every shard and tensor, lengths, and that the splits share no speech."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -63,7 +64,9 @@ def _check_split(folder: Path, manifest: dict, split: str) -> dict[str, tuple[in
         if tensors:
             raise InputError(path, f"tensor {next(iter(tensors))} belongs to no listed utterance", _AGAIN)
     if len(lengths) != told["utterances"]:
-        raise InputError(folder / "manifest.json", f"split {split} has {len(lengths)} utterances, not {told['utterances']}", _AGAIN)
+        raise InputError(
+            folder / "manifest.json", f"split {split} has {len(lengths)} utterances, not {told['utterances']}", _AGAIN
+        )
     return lengths
 
 
@@ -76,7 +79,11 @@ def _check_utterance(path: Path, identity: str, tensors: dict[str, np.ndarray], 
         if value is None:
             raise InputError(path, f"{identity} has no {name}", _AGAIN)
         if value.dtype != shards.DTYPES[kind["dtype"]] or value.ndim != len(kind["dims"]):
-            raise InputError(path, f"{identity}/{name} is {value.dtype}{list(value.shape)}, not {kind['dtype']}{kind['dims']}", _AGAIN)
+            raise InputError(
+                path,
+                f"{identity}/{name} is {value.dtype}{list(value.shape)}, not {kind['dtype']}{kind['dims']}",
+                _AGAIN,
+            )
         for size, dim in zip(value.shape, kind["dims"], strict=True):
             if size != (dims.setdefault(dim, size) if isinstance(dim, str) else dim):
                 raise InputError(path, f"{identity}/{name} has {size} for dimension {dim}", _AGAIN)
@@ -86,7 +93,11 @@ def _check_utterance(path: Path, identity: str, tensors: dict[str, np.ndarray], 
     if values["phones"].size == 0 or values["phones"].min() < 1 or values["phones"].max() >= len(manifest["symbols"]):
         raise InputError(path, f"{identity} has a phone outside the {len(manifest['symbols'])} symbols", _AGAIN)
     if values["durations"].min() < 1 or values["durations"].sum(dtype=np.int64) != dims["frames"]:
-        raise InputError(path, f"{identity}: durations add up to {values['durations'].sum()}, the mel has {dims['frames']} frames", _AGAIN)
+        raise InputError(
+            path,
+            f"{identity}: durations add up to {values['durations'].sum()}, the mel has {dims['frames']} frames",
+            _AGAIN,
+        )
     return dims["text"], dims["frames"]
 
 
@@ -100,8 +111,10 @@ def _check_buckets(place: Path, suggested: list[dict], lengths: dict[str, dict[s
     for split, found in lengths.items():
         for identity, (text, frames) in found.items():
             if buckets.fit(text, frames, suggested) is None:
-                raise InputError(place, f"{identity} of {split} ({text} phones, {frames} frames) fits no suggested bucket", _AGAIN)
-    for smaller, larger in zip(suggested, suggested[1:], strict=False):
+                raise InputError(
+                    place, f"{identity} of {split} ({text} phones, {frames} frames) fits no suggested bucket", _AGAIN
+                )
+    for smaller, larger in itertools.pairwise(suggested):
         if smaller["text"] > larger["text"] or smaller["frames"] > larger["frames"]:
             raise InputError(place, "suggested_buckets are not ascending", _AGAIN)
 

@@ -28,5 +28,8 @@ def run_tool(main: Callable[[], int | None]) -> int:
         print(str(error).replace("\n", " "), file=sys.stderr)
     except OSError as error:
         place = error.filename or "system"
-        print(f"error: {place}: {error.strerror or error}; check the path, its rights and the disk's free space", file=sys.stderr)
+        print(
+            f"error: {place}: {error.strerror or error}; check the path, its rights and the disk's free space",
+            file=sys.stderr,
+        )
     return 1

@@ -54,7 +54,9 @@ def _item(entry: dict, folder: Path) -> Item:
 
 def main() -> int:
     parser = Parser(prog="tts.data.leakage", description=__doc__.splitlines()[0])
-    parser.add_argument("split", type=Path, help='{"train": [{"id", "text", "audio": FILE or sha256}], "validation": [...]}')
+    parser.add_argument(
+        "split", type=Path, help='{"train": [{"id", "text", "audio": FILE or sha256}], "validation": [...]}'
+    )
     splits = read_split(parser.parse_args().split)
     refuse_leaks(splits, parser.parse_args().split)
     print("no speech is shared: " + ", ".join(f"{name} {len(items)}" for name, items in splits.items()))

@@ -72,7 +72,9 @@ def _measure_prompt(work) -> tuple[list[corpus.Utterance], dict[str, str]]:
         name = identity if len(pieces) == 1 else f"{identity}.part{number}"
         about = {"text": text, "source": identity}
         try:
-            found.append(_measure_piece(name, wave[begin:end], segments.shifted(piece, piece[0].begin), features, about))
+            found.append(
+                _measure_piece(name, wave[begin:end], segments.shifted(piece, piece[0].begin), features, about)
+            )
         except Rejected as reason:
             failed[name] = str(reason)
     return found, failed
@@ -133,9 +135,13 @@ def _report(manifest: dict, splits, features: Features, seconds: float) -> None:
     for name, utterances in splits.items():
         frames = sum(len(u.mel) for u in utterances)
         minutes = frames * features.hop / features.sample_rate / 60
-        print(f"{name}: {len(utterances)} utterances, {frames} frames, {minutes:.1f} minutes, {sum(len(u.phones) for u in utterances)} phones")
+        print(
+            f"{name}: {len(utterances)} utterances, {frames} frames, {minutes:.1f} minutes, {sum(len(u.phones) for u in utterances)} phones"
+        )
     lengths = [u.lengths for utterances in splits.values() for u in utterances]
     shapes = ", ".join(f"text {b['text']} x frames {b['frames']}" for b in manifest["suggested_buckets"])
     padding = buckets.padding_fraction(lengths, manifest["suggested_buckets"])
     print(f"buckets: {shapes}; {padding:.1%} of frames are padding")
-    print(f"{len(manifest['duplicate_groups'])} duplicate groups, {len(manifest['rejected'])} rejected, {seconds:.1f} s")
+    print(
+        f"{len(manifest['duplicate_groups'])} duplicate groups, {len(manifest['rejected'])} rejected, {seconds:.1f} s"
+    )

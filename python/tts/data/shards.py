@@ -32,7 +32,9 @@ def encode(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> bytes:
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > _HEADER_LIMIT:
-        raise InputError("corpus", f"a shard's header has {len(text)} bytes, safetensors allows 100 MB", "use fewer utterances")
+        raise InputError(
+            "corpus", f"a shard's header has {len(text)} bytes, safetensors allows 100 MB", "use fewer utterances"
+        )
     return b"".join([struct.pack("<Q", len(text)), text, *payload])
 
 
@@ -52,14 +54,20 @@ def decode(data: bytes, place: object) -> tuple[dict[str, np.ndarray], dict[str,
 def _tensors(header: dict, payload: memoryview, place: object) -> Iterator[tuple[str, np.ndarray]]:
     expected = 0
     for name, entry in sorted(header.items(), key=lambda pair: pair[1]["data_offsets"]):
+        if entry["dtype"] not in DTYPES:
+            raise InputError(place, f"tensor {name} is {entry['dtype']}", f"only {', '.join(DTYPES)} are read")
         dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         if begin != expected or end - begin != size or end > len(payload):
-            raise InputError(place, f"tensor {name} does not lie where its header says", "restore it, or prepare the corpus again")
+            raise InputError(
+                place, f"tensor {name} does not lie where its header says", "restore it, or prepare the corpus again"
+            )
         expected = end
         yield name, np.frombuffer(payload[begin:end], dtype).reshape(shape)
     if expected != len(payload):
-        raise InputError(place, f"{len(payload) - expected} bytes belong to no tensor", "restore it, or prepare the corpus again")
+        raise InputError(
+            place, f"{len(payload) - expected} bytes belong to no tensor", "restore it, or prepare the corpus again"
+        )
 
 
 def sha256(data: bytes) -> str:
