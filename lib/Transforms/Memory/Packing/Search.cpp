@@ -24,7 +24,7 @@ static int64_t luby(int64_t index) {
   return 2 * power - 1 == index ? power : luby(index - (power - 1));
 }
 
-static constexpr int numFixedStrategies = 3;
+static constexpr int numFixedStrategies = 4;
 
 /// Attempt `number` of a sequence that is the same everywhere: the orders that
 /// are good by experience, then weighted mixtures of them with some noise.
@@ -33,9 +33,11 @@ static Strategy makeStrategy(const Problem &problem, int number) {
   case 0:
     return {orderOf(problem, Order::Length), ValleyPick::Lowest};
   case 1:
-    return {orderOf(problem, Order::Area), ValleyPick::Lowest};
+    return {orderOf(problem, Order::Size), ValleyPick::Lowest};
   case 2:
     return {orderOf(problem, Order::Length), ValleyPick::Tightest};
+  case 3:
+    return {orderOf(problem, Order::Area), ValleyPick::Lowest};
   }
   const uint64_t seed = uint64_t(number) << 32;
   const double ofSize = uniform(seed + 1), ofLength = 2 * uniform(seed + 2),
@@ -67,7 +69,7 @@ static bool searchAt(const Problem &problem, int64_t capacity, int64_t &work,
   const int64_t base = 60'000 + 40 * count + area;
   for (int number = 0; work > 0; ++number) {
     const int64_t share = number < numFixedStrategies
-                              ? base + 9 * area
+                              ? base + 7 * area
                               : base * luby(number - numFixedStrategies + 1);
     const int64_t granted = std::min(share, work);
     int64_t left = granted;
