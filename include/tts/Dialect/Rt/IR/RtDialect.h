@@ -26,6 +26,17 @@ inline constexpr llvm::StringLiteral kKernelAttr = "rt.kernel";
 inline constexpr llvm::StringLiteral kRangeAttr = "rt.range";
 /// i64 result attribute of a kernel: the argument whose storage it takes.
 inline constexpr llvm::StringLiteral kTiedAttr = "rt.tied";
+
+//===-- of the module, set by Memory --------------------------------------===//
+
+/// i64: bytes of the arena.
+inline constexpr llvm::StringLiteral kArenaAttr = "rt.arena_bytes";
+/// i64: its leading part that outlives a step (states, batch, scalars).
+inline constexpr llvm::StringLiteral kPersistentAttr = "rt.persistent_bytes";
+/// Array of #rt.buffer; an access's `buffer` is an index into it.
+inline constexpr llvm::StringLiteral kBuffersAttr = "rt.buffers";
+/// Dictionary with the structure of the table's JSON manifest.
+inline constexpr llvm::StringLiteral kManifestAttr = "rt.manifest";
 } // namespace tts::rt
 
 #endif // TTS_DIALECT_RT_IR_RTDIALECT_H

@@ -47,6 +47,9 @@ inline constexpr llvm::StringLiteral kOptimizerAttr = "tts.optimizer";
 inline constexpr llvm::StringLiteral kGradClipAttr = "tts.grad_clip";
 inline constexpr llvm::StringLiteral kEmaDecayAttr = "tts.ema_decay";
 
+/// #tts.plan, set by Plan.
+inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
+
 /// The name an op is known by in tables, plans and messages: its named
 /// location, else file:line:col.
 std::string getStableName(mlir::Location loc);

@@ -76,4 +76,18 @@ def Tts_BucketAttr : Tts_Attr<"Bucket", "bucket"> {
   }];
 }
 
+def Tts_PlanAttr : Tts_Attr<"Plan", "plan"> {
+  let summary = "what Plan decided; every later phase obeys it";
+  let description = [{
+    `micro_batches[i]` utterances at a time for bucket i of `tts.buckets`.
+    Stands on the module as `tts.plan`.
+
+    Example: `#tts.plan<precision = "fp32", threads = 2,
+    micro_batches = array<i64: 8, 4>>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$precision, "int64_t":$threads,
+                        "::mlir::DenseI64ArrayAttr":$micro_batches);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // TTS_DIALECT_TTS_IR_TTSDIALECT_TD
