@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from tts.runtime import RuntimeFailure, Session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,7 +85,7 @@ class Machine:
             self.load(micro)
             self.session.run("denominators", micro[0])
             for name in total:
-                total[name] += float(self.session.read(f"denominator:{name}"))
+                total[name] += self.session.read(f"denominator:{name}").item()
         return total
 
     def gradients(self, batches, seed: int = 0, update: int = 1) -> dict[str, float]:
@@ -98,7 +99,7 @@ class Machine:
             self.load(micro)
             session.run("forward", micro[0])
             for name, denominator in total.items():
-                told[name] = told.get(name, 0.0) + float(session.read(f"loss:{name}")) / denominator
+                told[name] = told.get(name, 0.0) + session.read(f"loss:{name}").item() / denominator
             session.run("backward", micro[0])
         return told
 

@@ -8,10 +8,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import philox
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+import philox
 
 
 @dataclass

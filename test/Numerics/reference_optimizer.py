@@ -1,6 +1,7 @@
 """One update in PyTorch by the formulas of OptimizerOps.td: clipping, AdamW, EMA, and gradients over micro-batches."""
 
 import torch
+
 from reference_fastspeech2 import Batch, Draw, denominators, losses
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+
 from reference_fastspeech2 import Batch
 
 

@@ -1,8 +1,9 @@
 """Philox against the known-answer vectors of Random123, and what dropout needs of it."""
 
 import numpy as np
-import philox
 import pytest
+
+import philox
 
 # Random123's tests/kat_vectors, "philox4x32 10": counter, key, result.
 KNOWN = [

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+
 from reference_fastspeech2 import Draw, FastSpeech2
 from reference_optimizer import Optimizer, backward
 from speech import padded, select, utterances

@@ -57,6 +57,11 @@ class Graph:
 
     # Arguments
 
+    @property
+    def arguments(self) -> dict[str, Value]:
+        """Parameters, inputs and scalars by name, in order."""
+        return {name: value for name, (value, _) in self._arguments.items()}
+
     def _argument(self, name: str, shape, dtype: str, attributes: dict) -> Value:
         if dtype not in DTYPES:
             raise GraphError(f"{name}: no element type {dtype!r}; use one of {', '.join(DTYPES)}")
@@ -162,6 +167,7 @@ class Graph:
 
     def _check_buckets(self, buckets):
         used = {s for v, _ in self._arguments.values() for s in v.shape if isinstance(s, str)} - {"batch"}
+        used |= {a["tts.lengths"] for _, a in self._arguments.values() if "tts.lengths" in a}
         for bucket in buckets:
             if set(bucket) != used:
                 raise GraphError(

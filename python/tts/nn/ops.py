@@ -185,18 +185,20 @@ def dropout(x: Value, rate: float, name: str = "dropout") -> Value:
 # Contractions and norms
 
 
-def linear(x: Value, w: Value, name: str = "linear") -> Value:
-    """x · w over the last dimension; `w` is [in, out]."""
+def linear(x: Value, w: Value, transpose: bool = False, name: str = "linear") -> Value:
+    """x · w over the last dimension; `w` is [in, out], or [out, in] with `transpose`."""
     place = x.graph.op_name(name)
     _require(w.type.rank == 2, place, f"the weight is {w.type}", "give [in, out]")
+    inputs, outputs = w.shape[::-1] if transpose else w.shape
     _require(
-        x.shape[-1] == w.shape[0],
+        x.shape[-1] == inputs,
         place,
-        f"{x.type} has {x.shape[-1]} channels, the weight takes {w.shape[0]}",
+        f"{x.type} has {x.shape[-1]} channels, the weight takes {inputs}",
         "match them",
     )
-    to = x.type.with_shape((*x.shape[:-1], w.shape[1]))
-    return x.graph.emit(place, f"linear {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to])
+    to = x.type.with_shape((*x.shape[:-1], outputs))
+    attributes = {"transpose": True} if transpose else None
+    return x.graph.emit(place, f"linear {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to], attributes)
 
 
 def conv1d(x: Value, w: Value, left: int | None = None, name: str = "conv1d") -> Value:
