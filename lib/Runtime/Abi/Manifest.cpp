@@ -1,0 +1,180 @@
+//===- Manifest.cpp - parses and checks the manifest ---------------------===//
+//
+// nlohmann-json reads the text; what is missing or does not fit the arena is
+// an error that names the key.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Abi/Manifest.h"
+#include "Runtime/Abi/Error.h"
+#include <nlohmann/json.hpp>
+
+namespace tts::rt {
+
+using Json = nlohmann::json;
+
+namespace {
+
+[[noreturn]] void damaged(const std::string &what) {
+  throw Error(Exit::Refused, "step table's manifest", what,
+              "recompile the model with this version of tts-compile");
+}
+
+Slice readSlice(const Json &json, uint64_t arenaBytes,
+                const std::string &owner) {
+  Slice slice{json.at("offset").get<uint64_t>(),
+              json.at("size").get<uint64_t>()};
+  if (slice.offset % TTS_ARENA_ALIGNMENT != 0)
+    damaged(owner + " is not aligned to a cache line");
+  if (slice.offset > arenaBytes || slice.size > arenaBytes - slice.offset)
+    damaged(owner + " reaches outside the arena");
+  return slice;
+}
+
+Tensor readTensor(const Json &json, uint64_t arenaBytes,
+                  const std::string &kind) {
+  Tensor tensor;
+  tensor.name = json.at("name").get<std::string>();
+  std::string owner = kind + " '" + tensor.name + "'";
+  auto dtype = dtypeFromName(json.at("dtype").get<std::string>());
+  if (!dtype)
+    damaged(owner + " has the unknown dtype " + json.at("dtype").dump());
+  tensor.dtype = *dtype;
+  tensor.shape = json.at("shape").get<std::vector<int64_t>>();
+  tensor.dims = json.value("dims", std::vector<std::string>());
+  tensor.lengths = json.value("lengths", std::string());
+  tensor.at = readSlice(json, arenaBytes, owner);
+  if (!tensor.dims.empty() && tensor.dims.size() != tensor.shape.size())
+    damaged(owner + " has another number of dims than its shape");
+  for (int64_t extent : tensor.shape)
+    if (extent < 0)
+      damaged(owner + " has a negative extent");
+  if (tensor.elements() * dtypeSize(tensor.dtype) != tensor.at.size)
+    damaged(owner + " does not have the size of its shape");
+  return tensor;
+}
+
+/// A parameter's gradient, moment or EMA: null or a slice as long as the value.
+Slice readState(const Json &json, const char *key, const Tensor &value,
+                uint64_t arenaBytes) {
+  if (!json.contains(key) || json[key].is_null())
+    return {};
+  std::string owner = std::string(key) + " of '" + value.name + "'";
+  Slice slice = readSlice(json[key], arenaBytes, owner);
+  if (slice.size != value.at.size)
+    damaged(owner + " does not have the size of its parameter");
+  return slice;
+}
+
+Parameter readParameter(const Json &json, uint64_t arenaBytes) {
+  Parameter p;
+  p.value = readTensor(json, arenaBytes, "parameter");
+  p.frozen = json.value("frozen", false);
+  if (json.contains("init") && !json["init"].is_null()) {
+    p.init.kind = json["init"].at("kind").get<std::string>();
+    p.init.args = json["init"].value("args", std::vector<double>());
+  }
+  p.gradient = readState(json, "gradient", p.value, arenaBytes);
+  p.moment1 = readState(json, "moment1", p.value, arenaBytes);
+  p.moment2 = readState(json, "moment2", p.value, arenaBytes);
+  p.ema = readState(json, "ema", p.value, arenaBytes);
+  return p;
+}
+
+Bucket readBucket(const Json &json, uint64_t arenaBytes) {
+  Bucket bucket;
+  for (const auto &[name, extent] : json.at("dims").items())
+    bucket.dims.emplace_back(name, extent.get<int64_t>());
+  bucket.microBatch = json.at("micro_batch").get<int64_t>();
+  if (bucket.microBatch < 1)
+    damaged("a bucket has a micro-batch below 1");
+  for (const Json &input : json.at("inputs")) {
+    Tensor tensor = readTensor(input, arenaBytes, "input");
+    if (tensor.shape.empty() || tensor.shape[0] != bucket.microBatch)
+      damaged("input '" + tensor.name + "' does not start with the micro-batch");
+    bucket.inputs.push_back(std::move(tensor));
+  }
+  return bucket;
+}
+
+Optimizer readOptimizer(const Json &json) {
+  Optimizer o;
+  o.beta1 = json.value("beta1", o.beta1);
+  o.beta2 = json.value("beta2", o.beta2);
+  o.epsilon = json.value("epsilon", o.epsilon);
+  if (json.contains("ema") && json["ema"].is_number())
+    o.ema = json["ema"].get<double>();
+  return o;
+}
+
+Defaults readDefaults(const Json &json) {
+  Defaults d;
+  d.lr = json.value("lr", d.lr);
+  d.weightDecay = json.value("weight_decay", d.weightDecay);
+  d.warmup = json.value("warmup", d.warmup);
+  d.schedule = json.value("schedule", d.schedule);
+  return d;
+}
+
+} // namespace
+
+int64_t Tensor::elements() const {
+  int64_t n = 1;
+  for (int64_t extent : shape)
+    n *= extent;
+  return n;
+}
+
+int64_t Bucket::extent(const std::string &dim) const {
+  for (const auto &[name, extent] : dims)
+    if (name == dim)
+      return extent;
+  return 0;
+}
+
+Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
+  try {
+    Json json = Json::parse(text);
+    if (json.at("version").get<int>() != 1)
+      damaged("version " + json["version"].dump() + " is not 1");
+    batch = json.at("batch").get<int64_t>();
+    threads = json.at("threads").get<int>();
+    if (batch < 1 || threads < 1)
+      damaged("batch and threads must be at least 1");
+    featuresHash = json.value("features_hash", std::string());
+    budgetBytes = json.value("budget_bytes", uint64_t(0));
+    peakBytes = json.value("peak_bytes", uint64_t(0));
+    overheadBytes = json.value("overhead_bytes", uint64_t(0));
+    hostBufferBytes = json.value("host_buffer_bytes", uint64_t(0));
+    if (json.contains("optimizer"))
+      optimizer = readOptimizer(json["optimizer"]);
+    if (json.contains("defaults"))
+      defaults = readDefaults(json["defaults"]);
+    for (const Json &bucket : json.at("buckets"))
+      buckets.push_back(readBucket(bucket, arenaBytes));
+    for (const Json &parameter : json.at("parameters"))
+      parameters.push_back(readParameter(parameter, arenaBytes));
+    for (const Json &scalar : json.at("scalars"))
+      scalars.push_back(readTensor(scalar, arenaBytes, "scalar"));
+    for (const Json &loss : json.at("losses"))
+      losses.push_back({loss.at("name").get<std::string>(),
+                        loss.value("coefficient", 1.0)});
+    for (const Json &output : json.value("outputs", Json::array()))
+      outputs.push_back({output.at("bucket").get<uint32_t>(),
+                         readTensor(output, arenaBytes, "output")});
+  } catch (const Json::exception &e) {
+    damaged(e.what());
+  }
+  for (const Output &output : outputs)
+    if (output.bucket >= buckets.size())
+      damaged("output '" + output.tensor.name + "' has no bucket");
+}
+
+const Tensor *Manifest::scalar(const std::string &name) const {
+  for (const Tensor &scalar : scalars)
+    if (scalar.name == name)
+      return &scalar;
+  return nullptr;
+}
+
+} // namespace tts::rt

@@ -1,0 +1,103 @@
+//===- Manifest.h - the step table's manifest, as structs ----------------===//
+//
+// Who owns which bytes of the arena by name: parameters and their states,
+// inputs per bucket, scalars, losses, outputs; and the run-time defaults.
+// docs/step-table.md describes every key.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_ABI_MANIFEST_H
+#define TTS_RUNTIME_ABI_MANIFEST_H
+
+#include "Runtime/Abi/DType.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tts::rt {
+
+/// Bytes [offset, offset + size) of the arena; size 0 means absent.
+struct Slice {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+
+  explicit operator bool() const { return size != 0; }
+};
+
+/// A named tensor in the arena.
+struct Tensor {
+  std::string name;
+  TtsDType dtype = TTS_F32;
+  std::vector<int64_t> shape;
+  std::vector<std::string> dims; ///< names of the dims, "_" for a fixed one
+  Slice at;
+  std::string lengths; ///< an input filled with the extents along this dim
+
+  int64_t elements() const;
+};
+
+/// How a parameter's first values are drawn: Train/Initialize.
+struct Init {
+  std::string kind = "zeros";
+  std::vector<double> args;
+};
+
+struct Parameter {
+  Tensor value;
+  bool frozen = false;
+  Init init;
+  Slice gradient, moment1, moment2, ema; ///< dtype and shape of the value
+};
+
+struct Bucket {
+  std::vector<std::pair<std::string, int64_t>> dims;
+  int64_t microBatch = 0;
+  std::vector<Tensor> inputs;
+
+  /// The extent of a named dim, or 0.
+  int64_t extent(const std::string &dim) const;
+};
+
+struct Loss {
+  std::string name;
+  double coefficient = 1;
+};
+
+struct Output {
+  uint32_t bucket = 0;
+  Tensor tensor;
+};
+
+struct Optimizer {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, ema = 0;
+};
+
+struct Defaults {
+  double lr = 1e-3, weightDecay = 0;
+  int64_t warmup = 0;
+  std::string schedule = "constant";
+};
+
+struct Manifest {
+  /// Parses the JSON and checks every offset against the arena.
+  Manifest(std::string_view json, uint64_t arenaBytes);
+
+  const Tensor *scalar(const std::string &name) const;
+
+  int64_t batch = 0;
+  int threads = 1;
+  std::string featuresHash; ///< of the corpus the model was made for, or empty
+  uint64_t budgetBytes = 0, peakBytes = 0, overheadBytes = 0;
+  uint64_t hostBufferBytes = 0;
+  Optimizer optimizer;
+  Defaults defaults;
+  std::vector<Bucket> buckets;
+  std::vector<Parameter> parameters;
+  std::vector<Tensor> scalars;
+  std::vector<Loss> losses;
+  std::vector<Output> outputs;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_ABI_MANIFEST_H

@@ -1,0 +1,119 @@
+//===- Executor.cpp - the step loop --------------------------------------===//
+//
+// The OpenMP runtime is the one oneDNN uses: a second one would fight it for
+// the cores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Device/Cpu/Executor.h"
+#include "Runtime/Abi/Error.h"
+#include <algorithm>
+#include <omp.h>
+#include <set>
+#include <string>
+
+namespace tts::rt {
+
+void parallelFor(TtsKernel kernel, void *const *operands, int64_t range,
+                 int threads) {
+  if (range <= 1 || threads <= 1) {
+    if (range > 0)
+      kernel(operands, 0, range);
+    return;
+  }
+  // A loop, not one part per thread: if the system grants fewer threads the
+  // parts, and with them the result, stay the same.
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int part = 0; part < threads; ++part) {
+    int64_t lo = range * part / threads, hi = range * (part + 1) / threads;
+    if (lo < hi)
+      kernel(operands, lo, hi);
+  }
+}
+
+Executor::Executor(const Table &table, const TtsKernel *kernels,
+                   const Arena &arena, int threads)
+    : table(table), threads(threads) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads); // before oneDNN sizes its scratch
+  addresses.reserve(table.operands.size());
+  for (const TtsOperand &operand : table.operands)
+    addresses.push_back(arena.at(operand.offset));
+  calls.resize(table.entries.size());
+  for (uint32_t i = 0; i < table.entries.size(); ++i)
+    prepare(i, kernels[table.entries[i].function]);
+  for (const TtsProgram &program : table.programs) {
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < program.num_entries; ++i) {
+      const TtsEntry &entry = table.entries[program.first_entry + i];
+      for (uint32_t o = 0; o < entry.num_operands; ++o) {
+        const TtsOperand &operand = table.operands[entry.first_operand + o];
+        end = std::max(end, operand.offset + operand.size);
+      }
+    }
+    reaches.push_back(end);
+  }
+}
+
+void Executor::prepare(uint32_t index, TtsKernel kernel) {
+  const TtsEntry &entry = table.entries[index];
+  const TtsFunction &function = table.functions[entry.function];
+  std::string name = table.name(function.name);
+  std::string where = std::string("entry '") + table.name(entry.name) + "'";
+  Call &call = calls[index];
+  call.operands = addresses.data() + entry.first_operand;
+  call.range = entry.range;
+  if (function.kind == TTS_FUNCTION_KERNEL) {
+    call.kernel = kernel;
+    if (!kernel)
+      throw Error(Exit::Refused, where, "kernel '" + name + "' is missing",
+                  "recompile the model");
+    return;
+  }
+  if (name != "rt.gemm")
+    throw Error(Exit::Refused, where,
+                "this runtime has no function '" + name + "'",
+                "recompile the model with this version of tts-compile");
+  std::vector<uint64_t> bytes;
+  for (uint32_t o = 0; o < entry.num_operands; ++o)
+    bytes.push_back(table.operands[entry.first_operand + o].size);
+  call.gemm = &library.get(table.scalars.first + entry.first_scalar,
+                           entry.num_scalars, bytes, where);
+}
+
+void Executor::run(uint32_t index) {
+  const TtsProgram &program = table.programs[index];
+  reached = std::max(reached, reaches[index]);
+  for (uint32_t i = 0; i < program.num_entries; ++i) {
+    const Call &call = calls[program.first_entry + i];
+    if (call.kernel)
+      parallelFor(call.kernel, call.operands, call.range, threads);
+    else
+      call.gemm->run(library.stream(), call.operands);
+  }
+}
+
+void Executor::rehearse() {
+  std::set<const void *> done;
+  for (uint32_t p = 0; p < table.programs.size(); ++p) {
+    reached = std::max(reached, reaches[p]);
+    const TtsProgram &program = table.programs[p];
+    for (uint32_t i = 0; i < program.num_entries; ++i) {
+      const Call &call = calls[program.first_entry + i];
+      if (call.kernel)
+        call.kernel(call.operands, 0, 0);
+      else if (call.gemm && done.insert(call.gemm).second)
+        call.gemm->runOne(library.stream(), call.operands);
+    }
+  }
+#pragma omp parallel num_threads(threads)
+  { // start the threads: their stacks belong to the start, too
+  }
+}
+
+uint64_t Executor::highWater() const {
+  return (reached + TTS_ARENA_ALIGNMENT - 1) / TTS_ARENA_ALIGNMENT *
+         TTS_ARENA_ALIGNMENT;
+}
+
+} // namespace tts::rt

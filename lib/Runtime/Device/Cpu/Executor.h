@@ -1,0 +1,66 @@
+//===- Executor.h - the loop that runs a step table on the CPU -----------===//
+//
+// Prepared at start: addresses of all operands, kernels by pointer, matmuls by
+// primitive. Running a program is one loop over its entries.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_DEVICE_CPU_EXECUTOR_H
+#define TTS_RUNTIME_DEVICE_CPU_EXECUTOR_H
+
+#include "Runtime/Abi/Table.h"
+#include "Runtime/Device/Cpu/Gemm.h"
+#include "Runtime/Memory/Arena.h"
+#include "tts-runtime/Abi.h"
+#include <vector>
+
+namespace tts::rt {
+
+/// Splits [0, range) into one contiguous part per thread and runs the kernel
+/// on them; the split depends on the two numbers only.
+void parallelFor(TtsKernel kernel, void *const *operands, int64_t range,
+                 int threads);
+
+class Executor {
+public:
+  /// `kernels` has one pointer per function of the table, null for library
+  /// functions. Throws Exit::Refused for what cannot run here.
+  Executor(const Table &table, const TtsKernel *kernels, const Arena &arena,
+           int threads);
+
+  /// Runs all entries of a program (index into the table's programs).
+  void run(uint32_t program);
+
+  /// Visits every entry of every program once: calls each kernel on an empty
+  /// range (its data may be garbage, an index among it) and each matmul for
+  /// real, once. What would allocate or load code at its first use does so now.
+  /// Leaves garbage in the arena.
+  void rehearse();
+
+  /// The end of the highest operand handed to an entry so far, rounded up to
+  /// the arena's alignment.
+  uint64_t highWater() const;
+
+  const GemmLibrary &gemms() const { return library; }
+
+private:
+  struct Call {
+    TtsKernel kernel = nullptr; ///< or null: a matmul
+    const Gemm *gemm = nullptr;
+    void *const *operands = nullptr;
+    int64_t range = 0;
+  };
+  void prepare(uint32_t entry, TtsKernel kernel);
+
+  const Table &table;
+  int threads;
+  GemmLibrary library;
+  std::vector<void *> addresses;  ///< per operand of the table
+  std::vector<Call> calls;        ///< per entry of the table
+  std::vector<uint64_t> reaches;  ///< per program: end of its highest operand
+  uint64_t reached = 0;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_DEVICE_CPU_EXECUTOR_H

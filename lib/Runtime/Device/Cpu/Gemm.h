@@ -1,0 +1,72 @@
+//===- Gemm.h - rt.gemm: oneDNN primitives made at start -----------------===//
+//
+// One primitive per distinct shape, shared by the entries that use it; a call
+// sets four addresses and runs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_DEVICE_CPU_GEMM_H
+#define TTS_RUNTIME_DEVICE_CPU_GEMM_H
+
+#include "Runtime/Device/Cpu/GemmScratch.h"
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tts::rt {
+
+/// A matmul of one shape, ready to run.
+class Gemm {
+public:
+  Gemm(const GemmShape &shape, dnnl_engine_t engine);
+  ~Gemm();
+  Gemm(const Gemm &) = delete;
+  Gemm &operator=(const Gemm &) = delete;
+
+  /// Operands A, B, C and, when scratchBytes() > 0, scratch.
+  void run(dnnl_stream_t stream, void *const *operands) const;
+  /// The same for the first element of the batch only.
+  void runOne(dnnl_stream_t stream, void *const *operands) const;
+
+  uint64_t scratchBytes() const { return choice.scratchBytes; }
+  const char *implementation() const { return choice.implementation; }
+
+private:
+  void call(dnnl_stream_t stream, char *a, char *b, char *c, void *scratch) const;
+
+  GemmShape shape;
+  GemmChoice choice;
+  dnnl_primitive_t primitive = nullptr;
+  dnnl_memory_t a = nullptr, b = nullptr, c = nullptr, scratch = nullptr;
+};
+
+/// All matmuls of a table.
+class GemmLibrary {
+public:
+  GemmLibrary();
+  ~GemmLibrary();
+  GemmLibrary(const GemmLibrary &) = delete;
+  GemmLibrary &operator=(const GemmLibrary &) = delete;
+
+  /// The primitive for an entry's scalars; `where` names the entry in errors.
+  /// `operandBytes` are the sizes of its operands: what the shape touches must
+  /// lie inside, and the fourth must hold the scratch that oneDNN wants here.
+  const Gemm &get(const int64_t *scalars, uint32_t numScalars,
+                  const std::vector<uint64_t> &operandBytes,
+                  const std::string &where);
+
+  dnnl_stream_t stream() const { return theStream; }
+  const std::deque<Gemm> &primitives() const { return gemms; }
+
+private:
+  dnnl_engine_t engine = nullptr;
+  dnnl_stream_t theStream = nullptr;
+  std::deque<Gemm> gemms;
+  std::map<std::vector<int64_t>, const Gemm *> byScalars;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_DEVICE_CPU_GEMM_H

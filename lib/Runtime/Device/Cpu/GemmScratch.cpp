@@ -1,0 +1,160 @@
+//===- GemmScratch.cpp - asks oneDNN for a matmul ------------------------===//
+//
+// Row-major matrices and their transposes are one memory descriptor with
+// strides; beta = 1 is oneDNN's sum post-operation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Device/Cpu/GemmScratch.h"
+#include "tts-runtime/Format.h"
+#include <cstring>
+#include <omp.h>
+
+namespace tts::rt {
+
+namespace {
+
+bool describeMatrix(dnnl_memory_desc_t &out, bool batched, int64_t batch,
+                    int64_t batchStride, int64_t rows, int64_t columns,
+                    int64_t leading, bool transpose) {
+  dnnl_dims_t dims, strides;
+  int rank = 0;
+  if (batched) {
+    dims[rank] = batch;
+    strides[rank++] = batchStride;
+  }
+  dims[rank] = rows;
+  strides[rank++] = transpose ? 1 : leading;
+  dims[rank] = columns;
+  strides[rank++] = transpose ? leading : 1;
+  return dnnl_memory_desc_init_by_strides(&out, rank, dims, dnnl_f32,
+                                          strides) == dnnl_success;
+}
+
+dnnl_primitive_attr_t makeAttributes(bool accumulate) {
+  dnnl_primitive_attr_t attributes = nullptr;
+  if (dnnl_primitive_attr_create(&attributes) != dnnl_success)
+    return nullptr;
+  dnnl_primitive_attr_set_scratchpad_mode(attributes,
+                                          dnnl_scratchpad_mode_user);
+  if (accumulate) {
+    dnnl_post_ops_t operations = nullptr;
+    dnnl_post_ops_create(&operations);
+    dnnl_post_ops_append_sum(operations, 1.0f);
+    dnnl_primitive_attr_set_post_ops(attributes, operations);
+    dnnl_post_ops_destroy(operations);
+  }
+  return attributes;
+}
+
+/// gemm:jit allocates tens of megabytes in a call in spite of user scratch.
+bool isTame(const char *implementation) {
+  return std::strncmp(implementation, "gemm", 4) != 0 &&
+         std::strncmp(implementation, "ref", 3) != 0;
+}
+
+GemmChoice inspect(dnnl_primitive_desc_t descriptor, bool batched) {
+  GemmChoice choice;
+  choice.descriptor = descriptor;
+  choice.batched = batched;
+  dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0,
+                            &choice.implementation);
+  const dnnl_memory_desc_t *scratch =
+      dnnl_primitive_desc_query_md(descriptor, dnnl_query_scratchpad_md, 0);
+  choice.scratchBytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
+  return choice;
+}
+
+/// The first tame implementation, else the first of all.
+GemmChoice walk(const dnnl_matmul_desc_t &operation,
+                dnnl_primitive_attr_t attributes, dnnl_engine_t engine,
+                bool batched) {
+  GemmChoice best;
+  dnnl_primitive_desc_iterator_t iterator = nullptr;
+  if (dnnl_primitive_desc_iterator_create(&iterator, &operation, attributes,
+                                          engine, nullptr) != dnnl_success)
+    return best;
+  do {
+    GemmChoice next =
+        inspect(dnnl_primitive_desc_iterator_fetch(iterator), batched);
+    bool better = !best.descriptor || isTame(next.implementation);
+    dnnl_primitive_desc_t other = better ? best.descriptor : next.descriptor;
+    if (other)
+      dnnl_primitive_desc_destroy(other);
+    if (better)
+      best = next;
+  } while (!isTame(best.implementation) &&
+           dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
+  dnnl_primitive_desc_iterator_destroy(iterator);
+  return best;
+}
+
+GemmChoice ask(const GemmShape &s, dnnl_engine_t engine, bool batched) {
+  dnnl_memory_desc_t a, b, c;
+  dnnl_matmul_desc_t operation;
+  if (!describeMatrix(a, batched, s.batch, s.strideA, s.m, s.k, s.lda,
+                      s.transposeA) ||
+      !describeMatrix(b, batched, s.batch, s.strideB, s.k, s.n, s.ldb,
+                      s.transposeB) ||
+      !describeMatrix(c, batched, s.batch, s.strideC, s.m, s.n, s.ldc, false) ||
+      dnnl_matmul_desc_init(&operation, &a, &b, nullptr, &c) != dnnl_success)
+    return {};
+  dnnl_primitive_attr_t attributes = makeAttributes(s.accumulate);
+  if (!attributes)
+    return {};
+  GemmChoice choice = walk(operation, attributes, engine, batched);
+  dnnl_primitive_attr_destroy(attributes);
+  return choice;
+}
+
+} // namespace
+
+GemmShape GemmShape::fromScalars(const int64_t *scalars) {
+  GemmShape s;
+  s.m = scalars[TTS_GEMM_M];
+  s.n = scalars[TTS_GEMM_N];
+  s.k = scalars[TTS_GEMM_K];
+  s.lda = scalars[TTS_GEMM_LDA];
+  s.ldb = scalars[TTS_GEMM_LDB];
+  s.ldc = scalars[TTS_GEMM_LDC];
+  s.transposeA = scalars[TTS_GEMM_TRANSPOSE_A] != 0;
+  s.transposeB = scalars[TTS_GEMM_TRANSPOSE_B] != 0;
+  s.accumulate = scalars[TTS_GEMM_BETA] != 0;
+  s.batch = scalars[TTS_GEMM_BATCH];
+  s.strideA = scalars[TTS_GEMM_STRIDE_A];
+  s.strideB = scalars[TTS_GEMM_STRIDE_B];
+  s.strideC = scalars[TTS_GEMM_STRIDE_C];
+  return s;
+}
+
+GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
+  // A shared C must be summed in order, and a shared A or B would be a
+  // broadcast: both run element by element.
+  if (shape.batch > 1 && shape.strideA && shape.strideB && shape.strideC) {
+    GemmChoice whole = ask(shape, engine, /*batched=*/true);
+    if (whole.descriptor && isTame(whole.implementation))
+      return whole;
+    if (whole.descriptor)
+      dnnl_primitive_desc_destroy(whole.descriptor);
+  }
+  return ask(shape, engine, /*batched=*/false);
+}
+
+int64_t gemmScratchBytes(const GemmShape &shape, int threads) {
+  int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  int64_t bytes = -1;
+  dnnl_engine_t engine = nullptr;
+  if (dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success) {
+    GemmChoice choice = chooseGemm(shape, engine);
+    if (choice.descriptor) {
+      bytes = int64_t(choice.scratchBytes);
+      dnnl_primitive_desc_destroy(choice.descriptor);
+    }
+    dnnl_engine_destroy(engine);
+  }
+  omp_set_num_threads(before);
+  return bytes;
+}
+
+} // namespace tts::rt

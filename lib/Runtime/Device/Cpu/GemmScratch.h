@@ -1,0 +1,49 @@
+//===- GemmScratch.h - which oneDNN matmul a shape gets, and its scratch --===//
+//
+// Stands alone, without the rest of the runtime and without exceptions, so
+// that the compiler's Target/Cpu may build the same file and plan exactly the
+// bytes the runtime will ask for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_DEVICE_CPU_GEMMSCRATCH_H
+#define TTS_RUNTIME_DEVICE_CPU_GEMMSCRATCH_H
+
+#include <cstdint>
+#include <dnnl.h>
+
+namespace tts::rt {
+
+/// The scalars of "rt.gemm" (TtsGemmScalar), by name.
+struct GemmShape {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+  bool transposeA = false, transposeB = false;
+  bool accumulate = false; ///< beta = 1
+  int64_t batch = 1;
+  int64_t strideA = 0, strideB = 0, strideC = 0;
+
+  /// From TTS_GEMM_NUM_SCALARS numbers in TtsGemmScalar's order.
+  static GemmShape fromScalars(const int64_t *scalars);
+};
+
+/// What oneDNN offers for a shape.
+struct GemmChoice {
+  dnnl_primitive_desc_t descriptor = nullptr; ///< the caller destroys it
+  const char *implementation = nullptr;       ///< lives as the descriptor
+  bool batched = false; ///< one call does the whole batch, else one per element
+  uint64_t scratchBytes = 0;
+};
+
+/// Takes the first implementation that keeps its scratch where we tell it
+/// (not gemm:… and not ref:…); those only where nothing else exists. The
+/// descriptor is null when oneDNN takes the shape not at all. Threads are
+/// those of the calling thread's OpenMP settings.
+GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine);
+
+/// Scratch for the fourth operand with that many threads; -1: not supported.
+int64_t gemmScratchBytes(const GemmShape &shape, int threads);
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_DEVICE_CPU_GEMMSCRATCH_H

@@ -1,0 +1,23 @@
+//===- Machine.h - the operating system's word about memory --------------===//
+//
+// Peak and free memory as the system reports them, never derived from a plan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_MEMORY_MACHINE_H
+#define TTS_RUNTIME_MEMORY_MACHINE_H
+
+#include <cstdint>
+
+namespace tts::rt {
+
+/// The largest resident set of this process so far (VmHWM), in bytes.
+uint64_t peakResidentBytes();
+
+/// Bytes this process can still commit: free memory of the machine, or what
+/// its control groups leave, whichever is less.
+uint64_t availableMemory();
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_MEMORY_MACHINE_H

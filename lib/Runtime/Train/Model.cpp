@@ -1,0 +1,163 @@
+//===- Model.cpp - bring-up and names ------------------------------------===//
+//
+// The order of the members is the order of bring-up: table, manifest, arena,
+// primitives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Train/Model.h"
+#include "Runtime/Abi/Error.h"
+#include <algorithm>
+#include <cstring>
+
+namespace tts::rt {
+
+namespace {
+
+constexpr const char *programNames[] = {"zero",   "denominators", "forward",
+                                        "backward", "update",     "eval",
+                                        "infer"};
+
+bool isPerBucket(TtsProgramKind kind) {
+  return kind != TTS_PROGRAM_ZERO && kind != TTS_PROGRAM_UPDATE;
+}
+
+[[noreturn]] void damaged(const std::string &what) {
+  throw Error(Exit::Refused, "step table's manifest", what,
+              "recompile the model with this version of tts-compile");
+}
+
+} // namespace
+
+Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels)
+    : table(blob, blobBytes), manifest(table.manifest(), table.arenaBytes()),
+      arena(table.arenaBytes()),
+      executor(table, kernels, arena, manifest.threads) {
+  size_t buckets = manifest.buckets.size();
+  programIndex.assign((TTS_PROGRAM_INFER + 1) * (buckets + 1), none);
+  for (uint32_t i = 0; i < table.programs.size(); ++i) {
+    const TtsProgram &program = table.programs[i];
+    bool perBucket = isPerBucket(TtsProgramKind(program.kind));
+    if (perBucket && program.bucket >= buckets)
+      damaged(std::string("program '") + table.name(program.name) +
+              "' has no bucket");
+    size_t column = perBucket ? program.bucket : buckets;
+    programIndex[program.kind * (buckets + 1) + column] = i;
+  }
+  resolveScalars();
+  executor.rehearse();
+  arena.clear();
+}
+
+void Model::resolveScalars() {
+  auto need = [&](const std::string &name, int64_t elements) {
+    const Tensor *scalar = manifest.scalar(name);
+    if (!scalar)
+      damaged("scalar '" + name + "' is missing");
+    if (scalar->elements() != elements ||
+        (scalar->dtype != TTS_F32 && scalar->dtype != TTS_F64))
+      damaged("scalar '" + name + "' has the wrong type");
+    return scalar;
+  };
+  bool trains = has(TTS_PROGRAM_UPDATE, 0);
+  for (const Loss &loss : manifest.losses)
+    losses.push_back({need("loss_sum." + loss.name, 1),
+                      need("denominator." + loss.name, 1),
+                      trains ? need("loss_weight." + loss.name, 1) : nullptr});
+  draw = manifest.scalar("draw");
+  if (draw && (draw->dtype != TTS_I64 || draw->elements() != 2))
+    damaged("scalar 'draw' is not I64[2]");
+  if (trains) {
+    optimizer = need("optimizer", 8);
+    gradNorm = need("grad_norm", 1);
+  }
+}
+
+uint32_t Model::programOf(TtsProgramKind kind, uint32_t bucket) const {
+  size_t buckets = manifest.buckets.size();
+  size_t column = isPerBucket(kind) ? bucket : buckets;
+  return column > buckets ? none : programIndex[kind * (buckets + 1) + column];
+}
+
+bool Model::has(TtsProgramKind kind, uint32_t bucket) const {
+  return programOf(kind, bucket) != none;
+}
+
+void Model::run(TtsProgramKind kind, uint32_t bucket) {
+  uint32_t program = programOf(kind, bucket);
+  if (program == none)
+    throw Error(Exit::BadInput, "program",
+                std::string("'") + programNames[kind] +
+                    "' does not exist for bucket " + std::to_string(bucket),
+                "use a program and bucket of this model");
+  executor.run(program);
+}
+
+Tensor Model::find(const std::string &name, uint32_t bucket) const {
+  auto missing = [&]() -> Tensor {
+    throw Error(Exit::BadInput, "tensor '" + name + "'", "there is none",
+                "use a name of the model's manifest");
+  };
+  auto scalarOr = [&](const std::string &full) {
+    const Tensor *scalar = manifest.scalar(full);
+    return scalar ? *scalar : missing();
+  };
+  auto parameter = [&](const std::string &own) -> const Parameter * {
+    for (const Parameter &p : manifest.parameters)
+      if (p.value.name == own)
+        return &p;
+    return nullptr;
+  };
+  if (const Parameter *p = parameter(name))
+    return p->value;
+
+  size_t colon = name.find(':');
+  if (colon == std::string::npos)
+    return missing();
+  std::string kind = name.substr(0, colon), rest = name.substr(colon + 1);
+  if (kind == "scalar")
+    return scalarOr(rest);
+  if (kind == "loss")
+    return scalarOr("loss_sum." + rest);
+  if (kind == "denominator")
+    return scalarOr("denominator." + rest);
+  if (kind == "input" && bucket < manifest.buckets.size())
+    for (const Tensor &input : manifest.buckets[bucket].inputs)
+      if (input.name == rest)
+        return input;
+  if (kind == "output")
+    for (const Output &output : manifest.outputs)
+      if (output.bucket == bucket && output.tensor.name == rest)
+        return output.tensor;
+  if (const Parameter *p = parameter(rest)) {
+    Tensor tensor = p->value;
+    tensor.name = name;
+    tensor.at = kind == "grad"      ? p->gradient
+                : kind == "moment1" ? p->moment1
+                : kind == "moment2" ? p->moment2
+                : kind == "ema"     ? p->ema
+                                    : Slice();
+    if (tensor.at)
+      return tensor;
+  }
+  return missing();
+}
+
+double Model::readScalar(const Tensor &scalar) const {
+  const char *data = arena.at(scalar.at.offset);
+  if (scalar.dtype == TTS_F64)
+    return *reinterpret_cast<const double *>(data);
+  return double(*reinterpret_cast<const float *>(data));
+}
+
+void Model::writeScalar(const Tensor &scalar, const double *values,
+                        size_t count) {
+  char *data = arena.at(scalar.at.offset);
+  for (size_t i = 0; i < count; ++i)
+    if (scalar.dtype == TTS_F64)
+      reinterpret_cast<double *>(data)[i] = values[i];
+    else
+      reinterpret_cast<float *>(data)[i] = float(values[i]);
+}
+
+} // namespace tts::rt

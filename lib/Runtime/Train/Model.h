@@ -1,0 +1,65 @@
+//===- Model.h - a compiled model, brought up ----------------------------===//
+//
+// Table, manifest, arena and executor of the program this runtime is linked
+// with, and its tensors by name. Both the training loop and the C API run on
+// it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_TRAIN_MODEL_H
+#define TTS_RUNTIME_TRAIN_MODEL_H
+
+#include "Runtime/Abi/Manifest.h"
+#include "Runtime/Abi/Table.h"
+#include "Runtime/Device/Cpu/Executor.h"
+#include "Runtime/Memory/Arena.h"
+#include <string>
+#include <vector>
+
+namespace tts::rt {
+
+class Model {
+public:
+  /// Checks the table, commits the arena, makes the primitives, rehearses, and
+  /// leaves the arena zero. Throws Exit::Refused.
+  Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels);
+
+  /// Runs the program of that kind; `bucket` is ignored for zero and update.
+  void run(TtsProgramKind kind, uint32_t bucket);
+  bool has(TtsProgramKind kind, uint32_t bucket) const;
+
+  /// A tensor by its public name, or throws Exit::BadInput: a parameter's own
+  /// name; grad:, moment1:, moment2:, ema: and a parameter; loss: or
+  /// denominator: and a loss; scalar:NAME; input: or output: and a name, of
+  /// the given bucket.
+  Tensor find(const std::string &name, uint32_t bucket) const;
+
+  /// A one-element F32 or F64 scalar as a double; the second form of a wider.
+  double readScalar(const Tensor &scalar) const;
+  void writeScalar(const Tensor &scalar, const double *values, size_t count);
+
+  const Table table;
+  const Manifest manifest;
+  Arena arena;
+  Executor executor;
+
+  /// Scalars that every update touches, resolved once.
+  struct LossScalars {
+    const Tensor *sum, *denominator, *weight;
+  };
+  std::vector<LossScalars> losses; ///< in the manifest's order
+  const Tensor *draw = nullptr;    ///< null: the model draws nothing
+  const Tensor *optimizer = nullptr;
+  const Tensor *gradNorm = nullptr;
+
+private:
+  void resolveScalars();
+
+  static constexpr uint32_t none = ~0u;
+  uint32_t programOf(TtsProgramKind kind, uint32_t bucket) const;
+  std::vector<uint32_t> programIndex; ///< kind × (buckets + 1)
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_TRAIN_MODEL_H

@@ -1,0 +1,99 @@
+//===- Update.cpp - runs one optimizer update ----------------------------===//
+//
+// Allocates nothing: results live in vectors the caller made at start.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Train/Update.h"
+#include <algorithm>
+#include <cmath>
+
+namespace tts::rt {
+
+void setDraw(Model &model, uint64_t seed, int64_t update) {
+  if (!model.draw)
+    return;
+  int64_t *draw =
+      reinterpret_cast<int64_t *>(model.arena.at(model.draw->at.offset));
+  draw[0] = int64_t(seed);
+  draw[1] = update - 1;
+}
+
+void setLossWeights(Model &model, const std::vector<double> &denominators) {
+  for (size_t i = 0; i < model.losses.size(); ++i) {
+    double weight = denominators[i] == 0 ? 0
+                                         : model.manifest.losses[i].coefficient /
+                                               denominators[i];
+    model.writeScalar(*model.losses[i].weight, &weight, 1);
+  }
+}
+
+void setOptimizer(Model &model, const UpdateScalars &scalars) {
+  const Optimizer &o = model.manifest.optimizer;
+  double t = double(scalars.update);
+  double values[8] = {scalars.lr,
+                      o.beta1,
+                      o.beta2,
+                      o.epsilon,
+                      scalars.weightDecay,
+                      1 / (1 - std::pow(o.beta1, t)),
+                      1 / (1 - std::pow(o.beta2, t)),
+                      o.ema};
+  model.writeScalar(*model.optimizer, values, 8);
+}
+
+namespace {
+
+void addDenominators(Model &model, const MicroBatches &batches,
+                     std::vector<double> &denominators) {
+  std::fill(denominators.begin(), denominators.end(), 0);
+  for (size_t i = 0; i < batches.count; ++i) {
+    batches.load(i);
+    model.run(TTS_PROGRAM_DENOMINATORS, batches.buckets[i]);
+    for (size_t l = 0; l < denominators.size(); ++l)
+      denominators[l] += model.readScalar(*model.losses[l].denominator);
+  }
+}
+
+void addGradients(Model &model, const MicroBatches &batches,
+                  std::vector<double> &sums) {
+  std::fill(sums.begin(), sums.end(), 0);
+  for (size_t i = 0; i < batches.count; ++i) {
+    batches.load(i);
+    model.run(TTS_PROGRAM_FORWARD, batches.buckets[i]);
+    for (size_t l = 0; l < sums.size(); ++l)
+      sums[l] += model.readScalar(*model.losses[l].sum);
+    model.run(TTS_PROGRAM_BACKWARD, batches.buckets[i]);
+    if (batches.progress)
+      batches.progress(i + 1);
+  }
+}
+
+} // namespace
+
+void runUpdate(Model &model, const MicroBatches &batches,
+               const UpdateScalars &scalars, UpdateResult &result) {
+  setDraw(model, scalars.seed, scalars.update);
+  model.run(TTS_PROGRAM_ZERO, 0);
+  addDenominators(model, batches, result.denominators);
+  setLossWeights(model, result.denominators);
+  addGradients(model, batches, result.losses);
+
+  result.loss = 0;
+  for (size_t l = 0; l < result.losses.size(); ++l) {
+    double d = result.denominators[l];
+    result.losses[l] = d == 0 ? 0 : result.losses[l] / d;
+    result.loss += model.manifest.losses[l].coefficient * result.losses[l];
+  }
+  // A non-finite loss with finite gradients must not reach the weights either.
+  result.finite = std::isfinite(result.loss);
+  result.gradNorm = NAN;
+  if (!result.finite)
+    return;
+  setOptimizer(model, scalars);
+  model.run(TTS_PROGRAM_UPDATE, 0);
+  result.gradNorm = model.readScalar(*model.gradNorm);
+  result.finite = std::isfinite(result.gradNorm);
+}
+
+} // namespace tts::rt

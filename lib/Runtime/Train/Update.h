@@ -1,0 +1,59 @@
+//===- Update.h - one optimizer update -----------------------------------===//
+//
+// zero; denominators of all micro-batches; loss weights; forward and backward
+// of all micro-batches; update. A loss is divided by its denominator over the
+// whole update, never by a micro-batch's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_TRAIN_UPDATE_H
+#define TTS_RUNTIME_TRAIN_UPDATE_H
+
+#include "Runtime/Train/Model.h"
+#include <functional>
+
+namespace tts::rt {
+
+/// Where the micro-batches of an update come from: the loader or a caller.
+struct MicroBatches {
+  const uint32_t *buckets = nullptr; ///< bucket of each
+  size_t count = 0;
+  /// Writes micro-batch i into its bucket's inputs. Called twice for each.
+  std::function<void(size_t i)> load;
+  /// Told after each forward and backward; may be empty.
+  std::function<void(size_t done)> progress;
+};
+
+struct UpdateScalars {
+  uint64_t seed = 0;
+  int64_t update = 1; ///< number of this update, from 1
+  double lr = 0;
+  double weightDecay = 0;
+};
+
+struct UpdateResult {
+  explicit UpdateResult(const Model &model)
+      : losses(model.losses.size()), denominators(model.losses.size()) {}
+
+  double loss = 0;                  ///< sum of coefficient · sum / denominator
+  std::vector<double> losses;       ///< sum / denominator, in double
+  std::vector<double> denominators; ///< over the whole update
+  double gradNorm = 0;              ///< before clipping
+  bool finite = true; ///< false: weights, moments and EMA are as before
+};
+
+/// Writes draw = {seed, update - 1}.
+void setDraw(Model &model, uint64_t seed, int64_t update);
+
+/// Writes loss_weight = coefficient / denominator, 0 for a denominator of 0.
+void setLossWeights(Model &model, const std::vector<double> &denominators);
+
+/// Writes the optimizer's scalars.
+void setOptimizer(Model &model, const UpdateScalars &scalars);
+
+void runUpdate(Model &model, const MicroBatches &batches,
+               const UpdateScalars &scalars, UpdateResult &result);
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_TRAIN_UPDATE_H

@@ -1,0 +1,31 @@
+//===- ToyProgram.cpp - the toy model as a compiled program's symbols ----===//
+//
+// What tts-compile's object holds, filled in before main: linked with the
+// runtime it is a `train` executable or a model library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ToyModel.h"
+#include <cstdlib>
+#include <cstring>
+
+// Abi.h declares these constant, as the compiler emits them; the toy fills them
+// in first, so they are defined writable under other C++ names.
+alignas(64) unsigned char toyTable[1 << 17] asm("tts_table");
+TtsKernel toyKernels[512] asm("tts_kernels");
+extern "C" const uint32_t tts_abi_version = TTS_ABI_VERSION;
+
+namespace {
+struct Filled {
+  Filled() {
+    tts::test::ToyOptions options;
+    if (const char *hash = std::getenv("TOY_FEATURES_HASH"))
+      options.featuresHash = hash;
+    tts::test::Toy toy = tts::test::makeToy(options);
+    if (toy.blobBytes() > sizeof(toyTable) || toy.kernels.size() > 512)
+      std::abort();
+    std::memcpy(toyTable, toy.blob.data(), toy.blobBytes());
+    std::copy(toy.kernels.begin(), toy.kernels.end(), toyKernels);
+  }
+} filled;
+} // namespace
