@@ -77,15 +77,13 @@ private:
   bool bestFit;
 
   void split(size_t index) {
-    Bucket upper, lower;
-    std::vector<Block> &blocks = buckets[index].blocks;
-    size_t half = blocks.size() / 2;
-    lower.blocks.assign(blocks.begin(), blocks.begin() + half);
-    upper.blocks.assign(blocks.begin() + half, blocks.end());
-    for (const Block &block : lower.blocks)
-      lower.cover(block);
-    for (const Block &block : upper.blocks)
-      upper.cover(block);
+    Bucket lower, upper;
+    const std::vector<Block> &blocks = buckets[index].blocks;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      Bucket &half = i < blocks.size() / 2 ? lower : upper;
+      half.blocks.push_back(blocks[i]);
+      half.cover(blocks[i]);
+    }
     buckets[index] = std::move(lower);
     buckets.insert(buckets.begin() + index + 1, std::move(upper));
   }
