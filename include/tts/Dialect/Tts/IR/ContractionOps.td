@@ -76,7 +76,7 @@ def Tts_AttentionGradOp : Tts_Op<"attention_grad",
   let assemblyFormat = "$dy `,` $q `,` $k `,` $v `,` $lengths attr-dict `:` type($q) `,` type($lengths)";
 }
 
-def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [AllTypesMatch<["scores", "probabilities"]>]> {
+def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [Tts_InPlaceOpInterface, AllTypesMatch<["scores", "probabilities"]>]> {
   let summary = "softmax of scale · scores over the keys s < lengths[0]; 0 at the others";
   let description = [{
     `scores` is [heads, queries, keys] of one utterance. Made by Select from
@@ -85,14 +85,16 @@ def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [AllTypesMatch<["scores", "probabil
   let arguments = (ins Tts_FloatTensor:$scores, Tts_Lengths:$lengths, F64Attr:$scale);
   let results = (outs Tts_FloatTensor:$probabilities);
   let assemblyFormat = "$scores `,` $lengths attr-dict `:` type($scores) `,` type($lengths)";
+  let extraClassDeclaration = Tts_InPlace<[0]>.body;
 }
 
 def Tts_KeySoftmaxGradOp : Tts_Op<"key_softmax_grad",
-    [AllTypesMatch<["probabilities", "dprobabilities", "dscores"]>]> {
+    [Tts_InPlaceOpInterface, AllTypesMatch<["probabilities", "dprobabilities", "dscores"]>]> {
   let summary = "dscores = scale · p · (dp - Σ_keys p·dp); made by Select, in place of dp";
   let arguments = (ins Tts_FloatTensor:$probabilities, Tts_FloatTensor:$dprobabilities, F64Attr:$scale);
   let results = (outs Tts_FloatTensor:$dscores);
   let assemblyFormat = "$probabilities `,` $dprobabilities attr-dict `:` type($probabilities)";
+  let extraClassDeclaration = Tts_InPlace<[1]>.body;
 }
 
 #endif // TTS_DIALECT_TTS_IR_CONTRACTIONOPS_TD

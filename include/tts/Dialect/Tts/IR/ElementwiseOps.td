@@ -72,7 +72,7 @@ def Tts_CosOp : Tts_Unary<"cos", [Tts_Differentiable]> {
 }
 
 def Tts_AccumulateOp : Tts_Op<"accumulate",
-    [SameOperandsAndResultType, Tts_Pointwise]> {
+    [Tts_InPlaceOpInterface, SameOperandsAndResultType, Tts_Pointwise]> {
   let summary = "result = acc + x, in place of acc";
   let description = [{
     Made by Differentiate: `acc` is a gradient summed over the micro-batches of
@@ -83,6 +83,7 @@ def Tts_AccumulateOp : Tts_Op<"accumulate",
   let results = (outs Tts_FloatTensor:$result);
   let assemblyFormat = "$acc `,` $x attr-dict `:` type($acc)";
   let hasCanonicalizer = 1;
+  let extraClassDeclaration = Tts_InPlace<[0]>.body;
 }
 
 def Tts_CastOp : Tts_Op<"cast", [Tts_Pointwise, Tts_KeepsPaddingZero,

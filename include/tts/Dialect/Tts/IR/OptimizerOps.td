@@ -8,7 +8,7 @@ include "tts/Dialect/Tts/IR/TtsOpBase.td"
 /// {lr, beta1, beta2, epsilon, weight_decay, 1/(1-beta1^t), 1/(1-beta2^t), ema_decay}
 def Tts_Settings : Tts_Vector<[F32, F64], 8>;
 
-def Tts_AdamWOp : Tts_Op<"adamw", [AllTypesMatch<["p", "g", "m", "v", "new_p", "new_m", "new_v"]>]> {
+def Tts_AdamWOp : Tts_Op<"adamw", [Tts_InPlaceOpInterface, AllTypesMatch<["p", "g", "m", "v", "new_p", "new_m", "new_v"]>]> {
   let summary = "AdamW on one parameter, in place";
   let description = [{
     g ← clip·g; m ← β1·m + (1-β1)·g; v ← β2·v + (1-β2)·g²;
@@ -21,20 +21,23 @@ def Tts_AdamWOp : Tts_Op<"adamw", [AllTypesMatch<["p", "g", "m", "v", "new_p", "
                        Tts_FloatTensor:$v, Tts_Settings:$settings, Tts_Scalar:$clip);
   let results = (outs Tts_FloatTensor:$new_p, Tts_FloatTensor:$new_m, Tts_FloatTensor:$new_v);
   let assemblyFormat = "$p `,` $g `,` $m `,` $v `,` $settings `,` $clip attr-dict `:` type($p) `,` type($settings) `,` type($clip)";
+  let extraClassDeclaration = Tts_InPlace<[0, 2, 3]>.body;
 }
 
-def Tts_SgdOp : Tts_Op<"sgd", [AllTypesMatch<["p", "g", "new_p"]>]> {
+def Tts_SgdOp : Tts_Op<"sgd", [Tts_InPlaceOpInterface, AllTypesMatch<["p", "g", "new_p"]>]> {
   let summary = "p ← p·(1 - lr·wd) - lr·clip·g, in place; nothing changes when clip is not finite";
   let arguments = (ins Tts_FloatTensor:$p, Tts_FloatTensor:$g, Tts_Settings:$settings, Tts_Scalar:$clip);
   let results = (outs Tts_FloatTensor:$new_p);
   let assemblyFormat = "$p `,` $g `,` $settings `,` $clip attr-dict `:` type($p) `,` type($settings) `,` type($clip)";
+  let extraClassDeclaration = Tts_InPlace<[0]>.body;
 }
 
-def Tts_EmaOp : Tts_Op<"ema", [AllTypesMatch<["e", "p", "new_e"]>]> {
+def Tts_EmaOp : Tts_Op<"ema", [Tts_InPlaceOpInterface, AllTypesMatch<["e", "p", "new_e"]>]> {
   let summary = "e ← d·e + (1-d)·p, in place, once per update; nothing changes when clip is not finite";
   let arguments = (ins Tts_FloatTensor:$e, Tts_FloatTensor:$p, Tts_Settings:$settings, Tts_Scalar:$clip);
   let results = (outs Tts_FloatTensor:$new_e);
   let assemblyFormat = "$e `,` $p `,` $settings `,` $clip attr-dict `:` type($e) `,` type($settings) `,` type($clip)";
+  let extraClassDeclaration = Tts_InPlace<[0]>.body;
 }
 
 def Tts_SumSquaresOp : Tts_Op<"sum_squares", [

@@ -60,6 +60,17 @@ def Tts_AccumulatingOpInterface : OpInterface<"AccumulatingOpInterface"> {
   ];
 }
 
+def Tts_InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    The op overwrites operands: a result takes its operand's storage and the old
+    value is gone. Memory orders every other reader before it.
+  }];
+  let methods = [InterfaceMethod<
+    "Number of the operand whose storage result `result` takes, or -1.",
+    "int64_t", "getTiedOperand", (ins "unsigned":$result)>];
+}
+
 def Tts_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::tts";
   let description = [{

@@ -33,6 +33,12 @@ def Tts_Differentiable
 def Tts_Cost : DeclareOpInterfaceMethods<Tts_CostOpInterface>;
 def Tts_TimeMixing : DeclareOpInterfaceMethods<Tts_TimeMixingOpInterface>;
 
+/// Results take the storage of these operands, in order (-1: none).
+class Tts_InPlace<list<int> operands> {
+  code body = "int64_t getTiedOperand(unsigned result) { constexpr int64_t tied[] = {"
+              # !interleave(operands, ", ") # "}; return tied[result]; }";
+}
+
 class Tts_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tts_Dialect, mnemonic, !listconcat([Pure], traits)>;
 
