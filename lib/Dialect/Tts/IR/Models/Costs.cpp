@@ -14,8 +14,8 @@ static int64_t size(Value value, int64_t dim) {
 
 static int64_t elements(Value value) {
   int64_t count = 1;
-  for (int64_t dim : llvm::seq<int64_t>(
-           0, cast<RankedTensorType>(value.getType()).getRank()))
+  for (int64_t dim :
+       llvm::seq<int64_t>(0, cast<RankedTensorType>(value.getType()).getRank()))
     count *= size(value, dim);
   return count;
 }

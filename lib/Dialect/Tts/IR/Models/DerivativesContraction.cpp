@@ -13,26 +13,25 @@ void LinearOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
   auto flipped = getTranspose() ? UnitAttr() : builder.getUnitAttr();
   d[0] = g.make<LinearOp>(getX(), dy[0], getW(), flipped);
   // w is [in, out], with `transpose` [out, in].
-  d[1] = getTranspose()
-             ? g.make<WeightGradOp>(getW(), dy[0], getX(), Value())
-             : g.make<WeightGradOp>(getW(), getX(), dy[0], Value());
+  d[1] = getTranspose() ? g.make<WeightGradOp>(getW(), dy[0], getX(), Value())
+                        : g.make<WeightGradOp>(getW(), getX(), dy[0], Value());
 }
 
 void Conv1dOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
                             SmallVectorImpl<Value> &d) {
   GradientBuilder g(builder, *this);
   d[0] = g.make<Conv1dInputGradOp>(getX(), dy[0], getW(), getLeftAttr());
-  d[1] = g.make<Conv1dFilterGradOp>(getW(), getX(), dy[0], getLeftAttr(),
-                                    Value());
+  d[1] =
+      g.make<Conv1dFilterGradOp>(getW(), getX(), dy[0], getLeftAttr(), Value());
 }
 
 void AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
                                SmallVectorImpl<Value> &d) {
   GradientBuilder g(builder, *this);
   Type type = getQ().getType();
-  auto gradients = g.makeOp<AttentionGradOp>(
-      type, type, type, dy[0], getQ(), getK(), getV(), getLengths(),
-      getHeadsAttr());
+  auto gradients =
+      g.makeOp<AttentionGradOp>(type, type, type, dy[0], getQ(), getK(), getV(),
+                                getLengths(), getHeadsAttr());
   d[0] = gradients.getDq();
   d[1] = gradients.getDk();
   d[2] = gradients.getDv();
