@@ -1,0 +1,42 @@
+//===- Shapes.cpp - rules of broadcast, full and mask ---------------------===//
+
+#include "Rules.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tts/Dialect/Tts/IR/TtsDialect.h"
+
+using namespace mlir;
+
+namespace tts::kernels {
+
+/// The position in the operand of a broadcast of what the result holds at `at`.
+static Position underBroadcast(BroadcastOp op, const Position &at) {
+  Position inner;
+  if (at.flat)
+    return inner; // one number: nothing else is flat
+  int64_t last = op.getType().getRank() - 1;
+  for (int64_t dim : op.getDims()) {
+    if (at.chunk && dim == last)
+      inner.chunk = true;
+    else
+      inner.leading.push_back(at.leading[dim]);
+  }
+  return inner;
+}
+
+void populateShapeRules(Rules &rules) {
+  rules.flatMap<FullOp>([](FullOp op, Emitter &e, const Position &) -> Value {
+    return e.constant(op.getType().getElementType(),
+                      op.getValue().convertToDouble());
+  });
+  rules.map<BroadcastOp>([](BroadcastOp op, Emitter &e, const Position &at) {
+    return e.emit(op.getX(), underBroadcast(op, at));
+  });
+  // A select, not a product: what is not finite in the padding becomes 0 too.
+  rules.map<MaskOp>([](MaskOp op, Emitter &e, const Position &at) -> Value {
+    Value valid = e.isValidTime(op.getLengths(), at);
+    Value x = e.shapedLike(e.emit(op.getX(), at), valid);
+    return arith::SelectOp::create(e.builder(), valid, x, e.constantLike(x, 0));
+  });
+}
+
+} // namespace tts::kernels

@@ -1,0 +1,39 @@
+//===- Pipeline.cpp - kernels to the LLVM dialect -------------------------===//
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tts/Target/Cpu/Passes.h"
+
+using namespace mlir;
+
+namespace tts::cpu {
+
+void buildKernelsToLLVMPipeline(OpPassManager &pm) {
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createLowerMathPass());
+  functions.addPass(createSCFToControlFlowPass());
+
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  ConvertFuncToLLVMPassOptions barePointers;
+  barePointers.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(barePointers));
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createEntryPointsPass());
+}
+
+void registerTtsTargetCpuPipelines() {
+  PassPipelineRegistration<>(
+      "tts-cpu-kernels-to-llvm",
+      "from the kernels of tts-to-kernels to the LLVM dialect",
+      buildKernelsToLLVMPipeline);
+}
+
+} // namespace tts::cpu
