@@ -33,8 +33,7 @@ def splitmix64(seed: int) -> int:
     return z ^ (z >> 31)
 
 
-def fnv1a64(data: bytes) -> int:
-    h = 0xCBF29CE484222325
+def fnv1a64(data: bytes, h: int = 0xCBF29CE484222325) -> int:
     for byte in data:
         h = ((h ^ byte) * 0x100000001B3) & WORD
     return h

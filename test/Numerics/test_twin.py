@@ -1,0 +1,84 @@
+"""The PyTorch twin: its order and first weights are the runtime's, and a short training keeps to the compiled one's curve."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import twin
+
+from machine import compiler
+from tts.audio.features import Features
+from tts.data import corpus
+from tts.models.fastspeech2 import SIZES, text
+
+SYMBOLS = ["<pad>", *"abcdefghij"]
+
+
+def utterance(number: int) -> corpus.Utterance:
+    """A melody that can be learnt: the mel of a frame follows from its phone and the utterance's pitch."""
+    rng = np.random.default_rng(number)
+    count = int(rng.integers(3, 15))
+    phones, durations = rng.integers(1, len(SYMBOLS), count), rng.integers(1, 6, count)
+    pitch, energy = rng.normal(5, 0.2, count), rng.uniform(20, 60, count)
+    shapes = np.random.default_rng(99).normal(size=(len(SYMBOLS), 80))
+    mel = np.repeat(shapes[phones] + pitch[:, None] - 5, durations, 0) + 0.1 * rng.normal(size=(durations.sum(), 80))
+    return corpus.Utterance(f"u{number:03d}", phones, durations, pitch, energy, mel)
+
+
+@pytest.fixture(scope="module")
+def small_corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("twin") / "corpus"
+    splits = {"train": [utterance(i) for i in range(90)], "validation": [utterance(i) for i in range(90, 102)]}
+    corpus.write(folder, Features(), SYMBOLS, splits, {})
+    return folder
+
+
+@pytest.fixture
+def split(small_corpus):
+    manifest = json.loads((small_corpus / "manifest.json").read_text())
+    return twin.Split(small_corpus, manifest, "train", 0)
+
+
+def test_every_epoch_holds_every_utterance_once(split):
+    """Also where updates of 16 cross the ends of epochs of 90."""
+    taken = [n for numbers, _ in zip(twin.updates(split, 3, 16), range(45)) for n in numbers]
+    epochs = [taken[i : i + 90] for i in range(0, len(taken), 90)]
+    assert len(epochs) == 8 and all(sorted(epoch) == list(range(90)) for epoch in epochs)
+    assert epochs[0] != epochs[1] and epochs[0] != twin.epoch_order(split, 4, 0)
+
+
+def test_first_weights_are_the_runtimes(machine):
+    module = text(SIZES["tiny"])
+    compiled = machine(module, 4, "fp32")
+    compiled.session.initialise(17)
+    for name, expected in twin.first_weights(module, 17).items():
+        np.testing.assert_allclose(compiled.session.read(name), expected, rtol=2e-7, atol=1e-8, err_msg=name)
+
+
+def run_twin(folder, *flags) -> tuple[int, dict]:
+    compiler()
+    code = twin.main(["--size=tiny", f"--out={folder}", "--warmup=5", "--lr=3e-3", *flags])
+    return code, json.loads((folder / "twin.json").read_text())
+
+
+def test_a_short_training(small_corpus, tmp_path):
+    """Far closer than the 2 % of a long one, as nothing has had time to drift."""
+    flags = [f"--corpus={small_corpus}", "--updates=16", "--eval-every=4", "--seed=5"]
+    code, told = run_twin(tmp_path, *flags)
+    curve = told["validation"]["twin"]
+    assert code == 0 and told["worst"] < 1e-3
+    assert len(curve) == 4 and curve["16"] < 0.9 * curve["4"], "a curve that does not fall proves little"
+    assert told["training"]["train"]["1"] == pytest.approx(told["training"]["twin"]["1"], rel=1e-5)
+
+
+def test_another_order_is_seen(small_corpus, tmp_path):
+    """Planted fault: the twin reads the corpus in the order of another seed."""
+    flags = [f"--corpus={small_corpus}", "--updates=4", "--eval-every=4"]
+    run_twin(tmp_path, *flags, "--seed=5")
+    _, told = run_twin(tmp_path, *flags, "--seed=6", f"--metrics={tmp_path / 'logs' / 'metrics.jsonl'}")
+    assert told["training"]["train"]["1"] != pytest.approx(told["training"]["twin"]["1"], rel=1e-3)
