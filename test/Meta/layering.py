@@ -36,7 +36,7 @@ def side_of(path):
     """'runtime', 'checker' (shares nothing but the border with either half), 'compiler' or None (tests, benchmarks)."""
     if path.startswith(("lib/Runtime/", "include/tts-runtime/")):
         return "runtime"
-    if path.startswith("tools/tts-check/"):
+    if path.startswith(("lib/Check/", "tools/tts-check/")):
         return "checker"
     if path.startswith(("lib/", "include/tts/", "tools/")):
         return "compiler"
@@ -44,7 +44,9 @@ def side_of(path):
 
 
 def resolve(path, included):
-    """An include written relative to its own file, as a path from the root; others unchanged."""
+    """An include written relative to its own file or to lib/, as a path from the root; others unchanged."""
+    if included.split("/")[0] in [*ROOMS, "Runtime", "Check"] and "/" in included:
+        return "lib/" + included
     if not included.startswith("."):
         return included
     parts = list(PurePosixPath(path).parent.parts)
@@ -71,8 +73,8 @@ def check_compiler(path, included):
         return f"{room} is no room of DESIGN's layout"
     if "tts-runtime/" in included and included.removeprefix("include/") not in BORDER:
         return "the compiler reads only Abi.h and Format.h of the runtime"
-    if included.startswith("lib/Runtime/"):
-        return "the compiler never includes the runtime"
+    if included.startswith(("lib/Runtime/", "lib/Check/")):
+        return "the compiler includes neither the runtime nor the checker"
     if FOREIGN.match(included) and not (ONEDNN.match(included) and path.startswith("lib/Target/Cpu/")):
         return "headers of CUDA, MPI, NCCL and oneDNN belong to runtime sources (Target/Cpu may ask oneDNN)"
     other, other_stage = header_room(included)
@@ -90,15 +92,16 @@ def check_compiler(path, included):
 def check_runtime(path, included):
     if LLVM.match(included):
         return "no LLVM or MLIR below the runtime's border"
-    if included.startswith(("tts/", "include/tts/")) or header_room(included)[0] in ROOMS:
-        return "the runtime never includes the compiler"
+    if header_room(included)[0] in ROOMS or included.startswith("lib/Check/"):
+        return "the runtime includes neither the compiler nor the checker"
     if path.startswith("include/tts-runtime/") and FOREIGN.match(included):
         return "public runtime headers name no foreign library"
     return None
 
 
 def check_checker(path, included):
-    if LLVM.match(included) or included.startswith(("tts/", "lib/")) or FOREIGN.match(included):
+    own = included.startswith(("lib/Check/", "tools/tts-check/"))
+    if LLVM.match(included) or FOREIGN.match(included) or (included.startswith(("tts/", "lib/", "tools/")) and not own):
         return "tts-check shares no code with compiler or runtime"
     if "tts-runtime/" in included and included not in BORDER:
         return "tts-check reads only Abi.h and Format.h"

@@ -35,6 +35,11 @@ BAD = {
     "public runtime header names CUDA": ("include/tts-runtime/Runtime.h", "cuda.h"),
     "checker reads LLVM": ("tools/tts-check/Elf.cpp", "llvm/Object/ELF.h"),
     "checker reads the planner": ("tools/tts-check/Main.cpp", "tts/Transforms/Memory/Packing.h"),
+    "checker's library reads the planner": ("lib/Check/Simulate.cpp", "tts/Transforms/Memory/Packing.h"),
+    "checker's library reads runtime sources": ("lib/Check/Table.cpp", "Runtime/Abi/Table.h"),
+    "compiler reads the checker": ("lib/Driver/D.cpp", "lib/Check/Check.h"),
+    "runtime reads the checker": ("lib/Runtime/Abi/Table.cpp", "../../Check/Table.h"),
+    "stage reads another by lib's folder": ("lib/Transforms/Memory/Pack.cpp", "Transforms/Plan/Ladder.h"),
     "checker reads the runtime": ("tools/tts-check/Main.cpp", "tts-runtime/Runtime.h"),
     "a room that is not on the map": ("lib/Utility/Strings.cpp", "llvm/ADT/StringRef.h"),
 }
@@ -55,6 +60,8 @@ GOOD = {
     "target asks oneDNN for scratch": ("lib/Target/Cpu/Scratch.cpp", "oneapi/dnnl/dnnl.hpp"),
     "runtime reads MPI": ("lib/Runtime/Collectives/Mpi.cpp", "mpi.h"),
     "checker reads the border": ("tools/tts-check/Table.cpp", "tts-runtime/Format.h"),
+    "checker's tool reads its library": ("tools/tts-check/main.cpp", "lib/Check/Check.h"),
+    "runtime reads itself": ("lib/Runtime/Train/Loop.cpp", "Runtime/Memory/Arena.h"),
     "a unit test reads what it tests": ("test/Unit/Transforms/T.cpp", "tts/Transforms/Plan/Ladder.h"),
 }
 
