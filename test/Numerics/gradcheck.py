@@ -167,6 +167,16 @@ def _attention(heads: int) -> Case:
     )
 
 
+def _layer_norm(m: Maker):
+    return ops.layer_norm_with_statistics(m.operand("x", 6), m.parameter("gamma", 6), m.parameter("beta", 6))
+
+
+def _statistics(g, m: Maker):
+    """The mean and 1/deviation as results like any other, y as well."""
+    y, mean, rstd = _layer_norm(m)
+    return ops.add(ops.add(mean, ops.mul(rstd, rstd)), ops.sum_to(ops.mul(y, y), [0, 1]))
+
+
 def _loss(name: str, channels: int | None) -> Case:
     op = getattr(ops, name)
     return Case(
@@ -208,6 +218,7 @@ CASES = [
     _conv("conv1d_longer_than_the_text", 9, None),
     _attention(1),
     _attention(2),
-    Case("layer_norm", lambda g, m: ops.layer_norm(m.operand("x", 6), m.parameter("gamma", 6), m.parameter("beta", 6))),
+    Case("layer_norm", lambda g, m: _layer_norm(m)[0]),
+    Case("layer_norm_statistics", _statistics),
     *(_loss(n, c) for n in ("l1_loss", "mse_loss") for c in (5, None)),
 ]

@@ -233,6 +233,11 @@ def attention(q: Value, k: Value, v: Value, lengths: Value, heads: int, name: st
 
 def layer_norm(x: Value, gamma: Value, beta: Value, epsilon: float = 1e-5, name: str = "layer_norm") -> Value:
     """Normalises the last dimension, then gamma and beta."""
+    return layer_norm_with_statistics(x, gamma, beta, epsilon, name)[0]
+
+
+def layer_norm_with_statistics(x: Value, gamma: Value, beta: Value, epsilon: float = 1e-5, name: str = "layer_norm"):
+    """The same with the mean and 1/deviation of each row: [y, mean, rstd]."""
     place = x.graph.op_name(name)
     _require(
         gamma.shape == beta.shape == x.shape[-1:],
@@ -243,7 +248,7 @@ def layer_norm(x: Value, gamma: Value, beta: Value, epsilon: float = 1e-5, name:
     statistic = x.type.with_shape(x.shape[:-1])
     types = f"{x.type}, {gamma.type} to {statistic}"
     operation = f"layer_norm {x.name}, {gamma.name}, {beta.name}"
-    return x.graph.emit(place, operation, types, [x.type, statistic, statistic], {"epsilon": float(epsilon)})[0]
+    return x.graph.emit(place, operation, types, [x.type, statistic, statistic], {"epsilon": float(epsilon)})
 
 
 # Losses
