@@ -50,15 +50,12 @@ def main() -> int:
     arguments = parser().parse_args()
     # Each command imports what it needs: checking a corpus takes no audio library.
     if arguments.command == "prepare":
-        from tts.data.prepare import prepare
+        from tts.data import asterisk
+        from tts.data.prepare import Options, choose, prepare
 
-        prepare(
-            arguments.out,
-            limit=arguments.limit,
-            jobs=arguments.jobs,
-            max_seconds=arguments.max_seconds,
-            hand_split=arguments.validation_ids,
-        )
+        prompts, rejected = asterisk.find_prompts()
+        options = Options(arguments.jobs, arguments.max_seconds, validation_ids=arguments.validation_ids)
+        prepare(arguments.out, choose(prompts, arguments.limit), rejected, options)
     elif arguments.command == "synthetic":
         from tts.data.synthetic import run
 

@@ -1,5 +1,6 @@
 """Length buckets that waste little padding, from the histogram of lengths."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable
 
@@ -39,15 +40,16 @@ def _solve(points: list[tuple[int, int]], counts: list[int], most: int):
     best = [[infinite] * (n + 1) for _ in range(most + 1)]
     back = [[0] * (n + 1) for _ in range(most + 1)]
     best[0][0] = 0
-    cost = [[0] * (n + 1) for _ in range(n)]
-    for begin in range(n):
-        text = utterances = 0
-        for end in range(begin + 1, n + 1):
-            text, utterances = max(text, points[end - 1][1]), utterances + counts[end - 1]
-            cost[begin][end] = utterances * (text + points[end - 1][0])
+    # Buckets ascend in both sizes, so each has the longest text up to its end.
+    text = list(itertools.accumulate((point[1] for point in points), max))
+    before = [0, *itertools.accumulate(counts)]
+
+    def cost(begin: int, end: int) -> int:
+        return (before[end] - before[begin]) * (text[end - 1] + points[end - 1][0])
+
     for k in range(1, most + 1):
         for end in range(k, n + 1):
-            best[k][end], back[k][end] = min((best[k - 1][b] + cost[b][end], b) for b in range(k - 1, end))
+            best[k][end], back[k][end] = min((best[k - 1][b] + cost(b, end), b) for b in range(k - 1, end))
     cuts = []
     for k in range(1, most + 1):
         end, cut = n, []

@@ -5,39 +5,51 @@ import multiprocessing
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tts.audio.features import Features, log_mel_of, magnitude
 from tts.data import align, asterisk, buckets, corpus, duplicates, leakage, phones, prosody, segments
+from tts.data.asterisk import Prompt
 from tts.data.errors import InputError
 from tts.data.progress import Progress
 from tts.data.segments import Rejected
 
-VALIDATION = 0.05
+
+@dataclass(frozen=True)
+class Options:
+    jobs: int = 2
+    max_seconds: float = 10.0  # longer recordings are cut
+    validation: float = 0.05
+    validation_ids: Path | None = None  # a hand-made split instead
 
 
-def prepare(out: Path, *, limit: int | None, jobs: int, max_seconds: float, hand_split: Path | None) -> dict:
+def choose(prompts: list[Prompt], limit: int | None) -> list[Prompt]:
+    """A fixed choice of `limit` prompts, in their order."""
+    kept = sorted(prompts, key=lambda prompt: duplicates.rank(prompt.id))[:limit]
+    return sorted(kept, key=lambda prompt: prompt.id)
+
+
+def prepare(out: Path, prompts: list[Prompt], rejected: list[dict], options: Options) -> dict:
+    """Writes the corpus of these prompts and returns its manifest; `rejected` are those refused before."""
     start, features = time.monotonic(), Features()
-    prompts, rejected = asterisk.find_prompts()
-    if limit:
-        kept = sorted(prompts, key=lambda prompt: duplicates.rank(prompt.id))[:limit]
-        prompts = sorted(kept, key=lambda prompt: prompt.id)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        failed = asterisk.decode(prompts, folder, features.sample_rate, jobs)
+        failed = asterisk.decode(prompts, folder, features.sample_rate, options.jobs)
         prompts = [prompt for prompt in prompts if prompt.id not in failed]
         words = {prompt.id: phones.words_of(prompt.spoken) for prompt in prompts}
-        aligned = align.align({identity: spoken for identity, spoken in words.items() if spoken}, folder, jobs)
+        aligned = align.align({identity: spoken for identity, spoken in words.items() if spoken}, folder, options.jobs)
         failed |= {p.id: "pocketsphinx found no alignment" for p in prompts if p.id not in aligned}
         prompts = [prompt for prompt in prompts if prompt.id in aligned]
-        found, more = _measure(prompts, aligned, folder, features, max_seconds, jobs)
+        found, more = _measure(prompts, aligned, folder, features, options)
     failed |= more
-    rejected += [{"id": identity, "reason": reason} for identity, reason in failed.items()]
-    grouped = _group(prompts, found)
-    splits = _split(found, grouped, hand_split)
+    rejected = rejected + [{"id": identity, "reason": reason} for identity, reason in failed.items()]
+    grouped = _group(found)
+    splits = _split(found, grouped, options)
     extra = {
         "duplicate_groups": grouped,
         "rejected": sorted(rejected, key=lambda entry: entry["id"]),
@@ -48,18 +60,25 @@ def prepare(out: Path, *, limit: int | None, jobs: int, max_seconds: float, hand
     return manifest
 
 
-def _measure(prompts, aligned, folder: Path, features: Features, max_seconds: float, jobs: int):
+def _measure(prompts: list[Prompt], aligned: dict, folder: Path, features: Features, options: Options):
     """Utterances and the reasons of the rejected ones; the order is that of the prompts."""
-    work = [(p.id, p.text, aligned[p.id], folder / f"{p.id}.raw", features, max_seconds) for p in prompts]
+    work = [(p.id, p.text, aligned[p.id], folder / f"{p.id}.raw", features, options.max_seconds) for p in prompts]
     progress, found, failed = Progress("features", len(work)), [], {}
-    # Spawned, not forked: the parent's library threads would be copied half alive.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max(1, min(jobs, len(work))), mp_context=context) as pool:
-        for utterances, rejected in pool.map(_measure_prompt, work, chunksize=8):
-            found += utterances
-            failed |= rejected
-            progress.advance()
+    for utterances, rejected in _map(_measure_prompt, work, options.jobs):
+        found += utterances
+        failed |= rejected
+        progress.advance()
     return found, failed
+
+
+def _map(function, work: list, jobs: int) -> Iterator:
+    """`function` over `work`, in order, in this process or in several."""
+    if jobs == 1 or len(work) < 2:
+        yield from map(function, work)
+        return
+    # Spawned, not forked: the parent's library threads would be copied half alive.
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(function, work, chunksize=8)
 
 
 def _measure_prompt(work) -> tuple[list[corpus.Utterance], dict[str, str]]:
@@ -103,7 +122,7 @@ def _items(found: list[corpus.Utterance]) -> list[duplicates.Item]:
     return [duplicates.Item(u.id, u.about["text"], u.about["audio_sha256"]) for u in found]
 
 
-def _group(prompts, found: list[corpus.Utterance]) -> list[list[str]]:
+def _group(found: list[corpus.Utterance]) -> list[list[str]]:
     """Groups of utterances to keep in one split, printed; the parts of a long prompt share its text, so they are one."""
     pairs = list(duplicates.pairs(_items(found)))
     grouped = duplicates.groups(pairs)
@@ -113,11 +132,14 @@ def _group(prompts, found: list[corpus.Utterance]) -> list[list[str]]:
     return grouped
 
 
-def _split(found, grouped: list[list[str]], hand_split: Path | None) -> dict[str, list[corpus.Utterance]]:
+def _split(
+    found: list[corpus.Utterance], grouped: list[list[str]], options: Options
+) -> dict[str, list[corpus.Utterance]]:
+    hand_split = options.validation_ids
     if hand_split is None:
-        chosen = duplicates.split([u.id for u in found], grouped, VALIDATION)
+        chosen = duplicates.split([u.id for u in found], grouped, options.validation)
     else:
-        chosen = {i for i in hand_split.read_text().split() if i}
+        chosen = set(hand_split.read_text().split())
         unknown = sorted(chosen - {u.id for u in found})
         if unknown:
             raise InputError(hand_split, f"unknown utterances {', '.join(unknown)}", "use ids of the corpus")
