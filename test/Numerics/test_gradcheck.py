@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gradcheck
@@ -15,6 +16,18 @@ def test_gradient(machine, case):
     model = gradcheck.model(case)
     errors = gradcheck.check(machine(model.text, gradcheck.BATCH), model)
     assert max(errors.values()) <= 1e-7, errors
+
+
+def test_no_number_stands_at_a_kink():
+    """Differences across the kink of relu, abs or the L1 loss would be wrong: their step is 2e-3."""
+    for name in ("relu", "abs", "l1_loss_btc", "l1_loss_bt"):
+        model = gradcheck.model(next(c for c in gradcheck.CASES if c.name == name))
+
+        def operand(name, parameters=model.parameters, inputs=model.inputs):
+            return parameters[name] * inputs[f"{name}_data"] + inputs[f"{name}_offset"]
+
+        x = operand("x") if "x" in model.parameters else operand("prediction") - operand("target")
+        assert np.abs(x).min() > 2 * 2e-3
 
 
 def test_a_wrong_gradient_is_seen(machine):
