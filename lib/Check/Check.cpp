@@ -1,0 +1,71 @@
+// The order of the proof: what a later step relies on was checked by one before.
+#include "Check.h"
+
+#include "Certificate.h"
+#include "Elf.h"
+#include "Sha256.h"
+#include "Simulate.h"
+
+#include <fstream>
+#include <iterator>
+
+using namespace tts::check;
+
+Summary tts::check::checkTable(const Bytes &blob,
+                               const std::string &certificate,
+                               const std::string &executableHash,
+                               Report &report) {
+  Summary summary;
+  const Json json = Json::parse(certificate, nullptr, false);
+  if (!json.is_object()) {
+    report.fail("certificate", "is no JSON object",
+                "give the train.plan.json that tts-compile wrote");
+    return summary;
+  }
+  Table table;
+  Manifest manifest;
+  Programs programs;
+  if (!readTable(blob, report, table) ||
+      !readManifest(table, report, manifest) ||
+      !findPrograms(table, manifest.inputs.size(), report, programs))
+    return summary;
+  checkGemms(table, report);
+  const Peak peak = checkTimeline(table, programs, report);
+  checkOperands(table, report);
+  checkRegions(table, manifest, report);
+  checkCertificate(json, table, manifest, peak, executableHash, report);
+  if (report.ok()) {
+    // These index by what was checked above.
+    checkObligations(table, programs, manifest, report);
+    simulate(table, programs, manifest, report);
+  }
+  summary.peakBytes = manifest.peakBytes;
+  summary.arenaBytes = table.header.arena_bytes;
+  summary.lowerBoundBytes = peak.bytes;
+  summary.buffers = table.buffers.size();
+  summary.accesses = table.operands.size();
+  return summary;
+}
+
+static bool readFile(const std::string &path, Report &report, Bytes &bytes) {
+  std::ifstream file(path, std::ios::binary);
+  bytes.assign(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad()) {
+    report.fail(path, "cannot be read", "give a file that exists");
+    return false;
+  }
+  return true;
+}
+
+Summary tts::check::checkFiles(const std::string &certificatePath,
+                               const std::string &executablePath,
+                               Report &report) {
+  Bytes certificate, executable, blob;
+  if (!readFile(certificatePath, report, certificate) ||
+      !readFile(executablePath, report, executable) ||
+      !findSection(executable, TTS_TABLE_SECTION, executablePath, report,
+                   blob))
+    return {};
+  return checkTable(blob, std::string(certificate.begin(), certificate.end()),
+                    sha256(executable), report);
+}

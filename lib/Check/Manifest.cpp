@@ -1,0 +1,205 @@
+// Reads the manifest inside the table and checks that what it names lies in buffers of the right class.
+#include "Manifest.h"
+
+#include <algorithm>
+
+using namespace tts::check;
+
+namespace {
+
+class Reader {
+public:
+  Reader(const Table &table, Report &report, Manifest &manifest)
+      : table(table), report(report), manifest(manifest) {}
+
+  bool read() {
+    manifest.json = Json::parse(table.manifest, nullptr, false);
+    if (!manifest.json.is_object()) {
+      fail("is no JSON object");
+      return false;
+    }
+    const size_t before = report.faults();
+    manifest.arenaBytes = bytes("arena_bytes");
+    manifest.peakBytes = bytes("peak_bytes");
+    manifest.budgetBytes = bytes("budget_bytes");
+    manifest.overheadBytes = bytes("overhead_bytes");
+    if (bytes("host_buffer_bytes") > manifest.overheadBytes)
+      fail("host_buffer_bytes is more than overhead_bytes");
+    for (const Json &each : list(manifest.json, "parameters"))
+      readParameter(each);
+    for (const Json &each : list(manifest.json, "scalars"))
+      manifest.scalars.push_back(region(each, "scalar"));
+    for (const Json &bucket : list(manifest.json, "buckets")) {
+      manifest.inputs.emplace_back();
+      for (const Json &each : list(bucket, "inputs"))
+        manifest.inputs.back().push_back(region(each, "input"));
+    }
+    readOutputs();
+    return report.faults() == before;
+  }
+
+private:
+  const Table &table;
+  Report &report;
+  Manifest &manifest;
+
+  void fail(const std::string &what) { report.fail("manifest", what); }
+
+  uint64_t bytes(const char *key) {
+    auto value = asBytes(member(manifest.json, key));
+    if (!value)
+      fail(std::string("no number of bytes ") + key);
+    return value.value_or(0);
+  }
+
+  /// The array under `key`; an empty one and a line when it is none.
+  const Json &list(const Json &value, const char *key) {
+    static const Json empty = Json::array();
+    const Json &found = member(value, key);
+    if (found.is_array())
+      return found;
+    fail(std::string("no list ") + key);
+    return empty;
+  }
+
+  Region region(const Json &value, const std::string &what) {
+    Region result;
+    result.name =
+        what + " " + asText(member(value, "name")).value_or("without a name");
+    auto offset = asBytes(member(value, "offset"));
+    auto size = asBytes(member(value, "size"));
+    const uint64_t arena = table.header.arena_bytes;
+    if (!offset || !size || *offset > arena || *size > arena - *offset) {
+      fail(result.name + " has no bytes in the arena");
+      return result;
+    }
+    result.offset = *offset;
+    result.size = *size;
+    return result;
+  }
+
+  std::optional<Region> state(const Json &parameter, const char *key,
+                              const std::string &name) {
+    const Json &value = member(parameter, key);
+    if (value.is_null())
+      return std::nullopt;
+    Region result = region(value, key);
+    result.name = std::string(key) + " of " + name;
+    return result;
+  }
+
+  void readParameter(const Json &value) {
+    Parameter parameter;
+    parameter.value = region(value, "parameter");
+    const std::string &name = parameter.value.name;
+    const Json &frozen = member(value, "frozen");
+    parameter.frozen = frozen.is_boolean() && frozen.get<bool>();
+    parameter.gradient = state(value, "gradient", name);
+    parameter.moment1 = state(value, "moment1", name);
+    parameter.moment2 = state(value, "moment2", name);
+    parameter.ema = state(value, "ema", name);
+    if (parameter.frozen == parameter.gradient.has_value())
+      fail(name + (parameter.frozen ? " is frozen but has a gradient"
+                                    : " is trained without a gradient"));
+    manifest.parameters.push_back(std::move(parameter));
+  }
+
+  void readOutputs() {
+    for (const Json &each : list(manifest.json, "outputs")) {
+      Output output{region(each, "output"), 0};
+      auto bucket = asBytes(member(each, "bucket"));
+      if (!bucket || *bucket >= manifest.inputs.size())
+        fail(output.region.name + " is of no bucket");
+      output.bucket = bucket.value_or(0);
+      manifest.outputs.push_back(std::move(output));
+    }
+  }
+};
+
+/// Regions against the table's persistent buffers.
+class Regions {
+public:
+  Regions(const Table &table, Report &report) : table(table), report(report) {
+    for (const TtsBuffer &buffer : table.buffers)
+      if (isPersistent(buffer))
+        persistent.push_back(&buffer);
+    std::sort(persistent.begin(), persistent.end(),
+              [](const TtsBuffer *a, const TtsBuffer *b) {
+                return a->offset < b->offset;
+              });
+  }
+
+  void checkClass(const Region &region, uint32_t klass) {
+    auto after = std::upper_bound(
+        persistent.begin(), persistent.end(), region.offset,
+        [](uint64_t o, const TtsBuffer *b) { return o < b->offset; });
+    if (after != persistent.begin()) {
+      const TtsBuffer &buffer = **std::prev(after);
+      if (region.end() <= buffer.offset + buffer.size &&
+          buffer.klass == klass)
+        return;
+    }
+    report.fail("manifest", region.name +
+                                " lies in no persistent buffer of class " +
+                                className(klass));
+  }
+
+  void checkDisjoint(std::vector<const Region *> regions) {
+    std::sort(regions.begin(), regions.end(),
+              [](const Region *a, const Region *b) {
+                return a->offset < b->offset;
+              });
+    for (size_t i = 1; i < regions.size(); ++i)
+      if (regions[i]->offset < regions[i - 1]->end())
+        report.fail("manifest", regions[i]->name + " shares bytes with " +
+                                    regions[i - 1]->name);
+  }
+
+private:
+  const Table &table;
+  Report &report;
+  std::vector<const TtsBuffer *> persistent;
+};
+
+} // namespace
+
+bool tts::check::readManifest(const Table &table, Report &report,
+                              Manifest &manifest) {
+  return Reader(table, report, manifest).read();
+}
+
+void tts::check::checkRegions(const Table &table, const Manifest &manifest,
+                              Report &report) {
+  Regions regions(table, report);
+  std::vector<const Region *> lasting;
+  auto check = [&](const Region &region, uint32_t klass) {
+    regions.checkClass(region, klass);
+    lasting.push_back(&region);
+  };
+  auto checkState = [&](const std::optional<Region> &state, uint32_t klass,
+                        const Parameter &parameter) {
+    if (!state)
+      return;
+    check(*state, klass);
+    if (state->size < parameter.value.size)
+      report.fail("manifest", state->name + " is smaller than the parameter");
+  };
+  for (const Parameter &parameter : manifest.parameters) {
+    check(parameter.value, TTS_CLASS_PARAMETERS);
+    checkState(parameter.gradient, TTS_CLASS_GRADIENTS, parameter);
+    checkState(parameter.moment1, TTS_CLASS_OPTIMIZER, parameter);
+    checkState(parameter.moment2, TTS_CLASS_OPTIMIZER, parameter);
+    checkState(parameter.ema, TTS_CLASS_EMA, parameter);
+  }
+  for (const Region &scalar : manifest.scalars)
+    check(scalar, TTS_CLASS_BUFFERS);
+  regions.checkDisjoint(lasting);
+  for (const std::vector<Region> &inputs : manifest.inputs) {
+    std::vector<const Region *> batch;
+    for (const Region &input : inputs) {
+      regions.checkClass(input, TTS_CLASS_BATCH);
+      batch.push_back(&input);
+    }
+    regions.checkDisjoint(batch);
+  }
+}

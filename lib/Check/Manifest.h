@@ -1,0 +1,51 @@
+//===- Manifest.h - where the manifest says things lie ----------*- C++ -*-===//
+//
+// The part of the manifest (docs/step-table.md) that the proof needs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_LIB_CHECK_MANIFEST_H
+#define TTS_LIB_CHECK_MANIFEST_H
+
+#include "Json.h"
+#include "Table.h"
+
+namespace tts::check {
+
+/// Bytes [offset, offset + size) of the arena.
+struct Region {
+  std::string name;
+  uint64_t offset = 0, size = 0;
+  uint64_t end() const { return offset + size; }
+};
+
+struct Parameter {
+  Region value;
+  bool frozen = false;
+  std::optional<Region> gradient, moment1, moment2, ema;
+};
+
+struct Output {
+  Region region;
+  uint64_t bucket = 0;
+};
+
+struct Manifest {
+  Json json;
+  uint64_t arenaBytes = 0, peakBytes = 0, budgetBytes = 0, overheadBytes = 0;
+  std::vector<Parameter> parameters;
+  std::vector<Region> scalars;
+  std::vector<std::vector<Region>> inputs; ///< by bucket
+  std::vector<Output> outputs;
+};
+
+bool readManifest(const Table &table, Report &report, Manifest &manifest);
+
+/// Every region lies in one persistent buffer of its class; those that are
+/// alive together are disjoint.
+void checkRegions(const Table &table, const Manifest &manifest,
+                  Report &report);
+
+} // namespace tts::check
+
+#endif // TTS_LIB_CHECK_MANIFEST_H

@@ -1,0 +1,165 @@
+// What each program must have written for the runtime, and what it may write at all.
+#include "Simulate.h"
+
+#include <algorithm>
+
+using namespace tts::check;
+
+namespace {
+
+/// The lasting bytes that a program reads or writes, as sorted disjoint
+/// intervals.
+class Touched {
+public:
+  Touched(const Table &table, uint32_t program, TtsAccess access) {
+    std::vector<std::pair<uint64_t, uint64_t>> all;
+    const TtsProgram &record = table.programs[program];
+    for (uint32_t e = 0; e < record.num_entries; ++e) {
+      const TtsEntry &entry = table.entries[record.first_entry + e];
+      for (uint32_t i = 0; i < entry.num_operands; ++i) {
+        const TtsOperand &operand = table.operands[entry.first_operand + i];
+        if ((operand.access & access) &&
+            isPersistent(table.buffers[operand.buffer]))
+          all.push_back({operand.offset, operand.offset + operand.size});
+      }
+    }
+    std::sort(all.begin(), all.end());
+    for (const auto &each : all)
+      if (!merged.empty() && each.first <= merged.back().second)
+        merged.back().second = std::max(merged.back().second, each.second);
+      else
+        merged.push_back(each);
+  }
+
+  bool cover(const Region &region) const {
+    auto after = std::upper_bound(
+        merged.begin(), merged.end(), region.offset,
+        [](uint64_t o, const auto &interval) { return o < interval.first; });
+    return region.size == 0 || (after != merged.begin() &&
+                                region.end() <= std::prev(after)->second);
+  }
+
+  bool touch(const Region &region) const {
+    return std::any_of(merged.begin(), merged.end(), [&](const auto &each) {
+      return each.first < region.end() && region.offset < each.second;
+    });
+  }
+
+private:
+  std::vector<std::pair<uint64_t, uint64_t>> merged;
+};
+
+class Obligations {
+public:
+  Obligations(const Table &table, const Programs &programs,
+              const Manifest &manifest, Report &report)
+      : table(table), programs(programs), manifest(manifest), report(report) {
+    for (uint32_t p = 0; p < table.programs.size(); ++p) {
+      reads.emplace_back(table, p, TTS_READ);
+      writes.emplace_back(table, p, TTS_WRITE);
+    }
+  }
+
+  void check() {
+    for (const Programs::Bucket &bucket : programs.buckets) {
+      scalars(bucket.denominators, "scalar denominator.");
+      scalars(bucket.forward, "scalar loss_sum.");
+      scalars(bucket.eval, "scalar denominator.");
+      scalars(bucket.eval, "scalar loss_sum.");
+      use(bucket.backward, "scalar loss_weight.");
+    }
+    use(programs.update, "scalar optimizer");
+    scalars(programs.update, "scalar grad_norm");
+    for (const Parameter &parameter : manifest.parameters) {
+      if (!parameter.gradient) {
+        for (uint32_t p = 0; p < writes.size(); ++p)
+          if (writes[p].touch(parameter.value))
+            report.fail(table.programLabel(p),
+                        "writes " + parameter.value.name + ", which is frozen");
+        continue;
+      }
+      owe(programs.zero, *parameter.gradient);
+      for (const Programs::Bucket &bucket : programs.buckets)
+        owe(bucket.backward, *parameter.gradient);
+      owe(programs.update, parameter.value);
+      if (!reads[programs.update].cover(*parameter.gradient))
+        report.fail(table.programLabel(programs.update),
+                    "does not read all of " + parameter.gradient->name);
+      for (const auto &state :
+           {parameter.moment1, parameter.moment2, parameter.ema})
+        if (state)
+          owe(programs.update, *state);
+    }
+    checkRights();
+  }
+
+private:
+  const Table &table;
+  const Programs &programs;
+  const Manifest &manifest;
+  Report &report;
+  std::vector<Touched> reads, writes; ///< by program
+
+  void owe(uint32_t program, const Region &region) {
+    if (!writes[program].cover(region))
+      report.fail(table.programLabel(program),
+                  "does not write all of " + region.name);
+  }
+
+  void scalars(uint32_t program, const char *prefix) {
+    for (const Region &scalar : manifest.scalars)
+      if (scalar.name.rfind(prefix, 0) == 0)
+        owe(program, scalar);
+  }
+
+  /// Reads some of every scalar whose name begins so.
+  void use(uint32_t program, const char *prefix) {
+    for (const Region &scalar : manifest.scalars)
+      if (scalar.name.rfind(prefix, 0) == 0 && !reads[program].touch(scalar))
+        report.fail(table.programLabel(program),
+                    "does not read " + scalar.name);
+  }
+
+  static bool mayWrite(uint32_t kind, uint32_t klass) {
+    switch (klass) {
+    case TTS_CLASS_PARAMETERS:
+    case TTS_CLASS_HALF_COPIES:
+    case TTS_CLASS_OPTIMIZER:
+    case TTS_CLASS_EMA:
+      return kind == TTS_PROGRAM_UPDATE;
+    case TTS_CLASS_GRADIENTS:
+      return kind == TTS_PROGRAM_ZERO || kind == TTS_PROGRAM_BACKWARD ||
+             kind == TTS_PROGRAM_UPDATE;
+    case TTS_CLASS_BATCH:
+      return false;
+    }
+    return true;
+  }
+
+  /// Transients are a program's own; only what lasts is protected.
+  void checkRights() {
+    for (uint32_t p = 0; p < table.programs.size(); ++p)
+      for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
+        const TtsEntry &entry =
+            table.entries[table.programs[p].first_entry + e];
+        for (uint32_t i = 0; i < entry.num_operands; ++i) {
+          const TtsOperand &operand =
+              table.operands[entry.first_operand + i];
+          const TtsBuffer &buffer = table.buffers[operand.buffer];
+          if ((operand.access & TTS_WRITE) && isPersistent(buffer) &&
+              !mayWrite(table.programs[p].kind, buffer.klass))
+            report.fail(table.entryLabel(p, e),
+                        "operand " + std::to_string(i) + " writes " +
+                            table.bufferLabel(operand.buffer) + " of class " +
+                            className(buffer.klass));
+        }
+      }
+  }
+};
+
+} // namespace
+
+void tts::check::checkObligations(const Table &table, const Programs &programs,
+                                  const Manifest &manifest, Report &report) {
+  Obligations(table, programs, manifest, report).check();
+}

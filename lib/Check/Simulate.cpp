@@ -1,0 +1,220 @@
+// Runs the timeline on a map of bytes instead of memory.
+#include "Simulate.h"
+
+#include "ByteMap.h"
+
+#include <algorithm>
+
+using namespace tts::check;
+
+namespace {
+
+bool startsWith(const std::string &text, const char *prefix) {
+  return text.rfind(prefix, 0) == 0;
+}
+
+class Simulation {
+public:
+  Simulation(const Table &table, const Programs &programs,
+             const Manifest &manifest, Report &report)
+      : table(table), programs(programs), manifest(manifest), report(report),
+        born(table.entries.size()), dying(table.entries.size()) {
+    for (uint32_t b = 0; b < table.buffers.size(); ++b) {
+      const TtsBuffer &buffer = table.buffers[b];
+      if (isPersistent(buffer))
+        continue;
+      born[entryOf(buffer.program, buffer.first_entry)].push_back(b);
+      dying[entryOf(buffer.last_program, buffer.last_entry)].push_back(b);
+    }
+  }
+
+  /// One update over `order`, every bucket's micro-batch in turn, then
+  /// evaluation in the same order.
+  void run(const std::vector<uint32_t> &order) {
+    start();
+    runProgram(programs.zero);
+    for (uint32_t b : order) {
+      loadBatch(b);
+      runProgram(programs.buckets[b].denominators);
+    }
+    define("scalar loss_weight.", true);
+    for (uint32_t b : order) {
+      loadBatch(b);
+      runProgram(programs.buckets[b].forward);
+      runProgram(programs.buckets[b].backward);
+    }
+    define("scalar optimizer", true);
+    runProgram(programs.update);
+    define("scalar optimizer", false);
+    define("scalar loss_weight.", false);
+    for (uint32_t b : order) {
+      loadBatch(b);
+      runProgram(programs.buckets[b].eval, b);
+      if (programs.buckets[b].infer == Programs::none)
+        continue;
+      loadBatch(b);
+      runProgram(programs.buckets[b].infer);
+    }
+  }
+
+private:
+  const Table &table;
+  const Programs &programs;
+  const Manifest &manifest;
+  Report &report;
+  std::vector<std::vector<uint32_t>> born, dying; ///< transients by entry
+  ByteMap map;
+
+  size_t entryOf(uint32_t program, uint32_t entry) const {
+    return size_t(table.programs[program].first_entry) + entry;
+  }
+
+  void assign(uint32_t index, bool defined) {
+    const TtsBuffer &buffer = table.buffers[index];
+    map.assign(buffer.offset, buffer.offset + buffer.size, {index, defined});
+  }
+
+  /// The persistent buffer that holds a region (checked before).
+  uint32_t holderOf(const Region &region) const {
+    for (uint32_t b = 0; b < table.buffers.size(); ++b) {
+      const TtsBuffer &buffer = table.buffers[b];
+      if (isPersistent(buffer) && region.offset >= buffer.offset &&
+          region.end() <= buffer.offset + buffer.size)
+        return b;
+    }
+    return ByteMap::nobody;
+  }
+
+  void defineRegion(const Region &region, bool defined) {
+    if (region.size > 0)
+      map.assign(region.offset, region.end(), {holderOf(region), defined});
+  }
+
+  /// All scalars whose name begins so.
+  void define(const char *prefix, bool defined) {
+    for (const Region &scalar : manifest.scalars)
+      if (startsWith(scalar.name, prefix))
+        defineRegion(scalar, defined);
+  }
+
+  void start() {
+    for (uint32_t b = 0; b < table.buffers.size(); ++b) {
+      const TtsBuffer &buffer = table.buffers[b];
+      if (!isPersistent(buffer))
+        continue;
+      const bool byRuntime = buffer.klass == TTS_CLASS_PARAMETERS ||
+                             buffer.klass == TTS_CLASS_HALF_COPIES ||
+                             buffer.klass == TTS_CLASS_OPTIMIZER ||
+                             buffer.klass == TTS_CLASS_EMA ||
+                             buffer.klass == TTS_CLASS_BUFFERS;
+      assign(b, byRuntime);
+    }
+    for (const char *prefix :
+         {"scalar loss_weight.", "scalar denominator.", "scalar loss_sum.",
+          "scalar grad_norm", "scalar optimizer"})
+      define(prefix, false);
+  }
+
+  void loadBatch(uint32_t bucket) {
+    for (uint32_t b = 0; b < table.buffers.size(); ++b)
+      if (isPersistent(table.buffers[b]) &&
+          table.buffers[b].klass == TTS_CLASS_BATCH)
+        assign(b, false);
+    for (const Region &input : manifest.inputs[bucket])
+      defineRegion(input, true);
+  }
+
+  void runProgram(uint32_t p, uint32_t outputsOf = Programs::none) {
+    const TtsProgram &program = table.programs[p];
+    for (uint32_t e = 0; e < program.num_entries; ++e) {
+      const size_t index = entryOf(p, e);
+      for (uint32_t b : born[index])
+        assign(b, false);
+      runEntry(p, e);
+      if (outputsOf != Programs::none && e + 1 == program.num_entries)
+        checkOutputs(p, outputsOf);
+      for (uint32_t b : dying[index]) {
+        const TtsBuffer &buffer = table.buffers[b];
+        map.assign(buffer.offset, buffer.offset + buffer.size, {});
+      }
+    }
+  }
+
+  void runEntry(uint32_t p, uint32_t e) {
+    const TtsEntry &entry = table.entries[entryOf(p, e)];
+    const TtsOperand *operands = table.operands.data() + entry.first_operand;
+    for (uint32_t i = 0; i < entry.num_operands; ++i) {
+      const TtsOperand &operand = operands[i];
+      if (!(operand.access & TTS_READ))
+        continue;
+      auto flaw = map.findFlaw(operand.offset, operand.offset + operand.size,
+                               operand.buffer);
+      if (flaw)
+        report.fail(table.entryLabel(p, e),
+                    "operand " + std::to_string(i) + " reads " +
+                        describe(*flaw, operand.buffer));
+    }
+    for (uint32_t i = 0; i < entry.num_operands; ++i)
+      if (operands[i].access & TTS_WRITE)
+        map.assign(operands[i].offset, operands[i].offset + operands[i].size,
+                   {operands[i].buffer, true});
+  }
+
+  std::string describe(const ByteMap::Flaw &flaw, uint32_t buffer) const {
+    std::string text =
+        "byte " + std::to_string(flaw.byte - table.buffers[buffer].offset) +
+        " of " + table.bufferLabel(buffer);
+    if (flaw.state.owner == buffer)
+      return text + ", which nothing has defined";
+    if (flaw.state.owner == ByteMap::nobody)
+      return text + ", which nobody owns";
+    return text + ", which " + table.bufferLabel(flaw.state.owner) +
+           " has overwritten";
+  }
+
+  /// What the runtime takes after `eval`: in a buffer live at its last entry.
+  void checkOutputs(uint32_t eval, uint32_t bucket) {
+    for (const Output &output : manifest.outputs) {
+      if (output.bucket != bucket)
+        continue;
+      bool found = false;
+      for (uint32_t b = 0; b < table.buffers.size() && !found; ++b) {
+        const TtsBuffer &buffer = table.buffers[b];
+        const bool lives =
+            isPersistent(buffer) ||
+            (buffer.last_program == eval &&
+             buffer.last_entry + 1 == table.programs[eval].num_entries);
+        if (!lives || output.region.offset < buffer.offset ||
+            output.region.end() > buffer.offset + buffer.size)
+          continue;
+        found = true;
+        if (map.findFlaw(output.region.offset, output.region.end(), b))
+          report.fail(table.programLabel(eval),
+                      output.region.name + " is not wholly defined at the end");
+      }
+      if (!found)
+        report.fail(table.programLabel(eval),
+                    output.region.name + " lies in no buffer that is live at "
+                                         "the end");
+    }
+  }
+};
+
+} // namespace
+
+void tts::check::simulate(const Table &table, const Programs &programs,
+                          const Manifest &manifest, Report &report) {
+  std::vector<uint32_t> ascending, descending, doubled;
+  for (uint32_t b = 0; b < programs.buckets.size(); ++b) {
+    ascending.push_back(b);
+    descending.insert(descending.begin(), b);
+    doubled.insert(doubled.end(), {b, b});
+  }
+  Simulation simulation(table, programs, manifest, report);
+  for (const auto &order : {ascending, descending, doubled}) {
+    const size_t before = report.faults();
+    simulation.run(order);
+    if (report.faults() != before)
+      return; // another order would only say it again
+  }
+}

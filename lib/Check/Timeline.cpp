@@ -1,0 +1,267 @@
+// Walks the groups of the timeline: which buffers are live together, and when most bytes are.
+#include "Timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+using namespace tts::check;
+
+namespace {
+
+/// The slot of a program in `programs`, or null when it has none.
+uint32_t *slotOf(const TtsProgram &program, Programs &programs) {
+  const bool shared =
+      program.kind == TTS_PROGRAM_ZERO || program.kind == TTS_PROGRAM_UPDATE;
+  if (shared != (program.bucket == TTS_NO_BUCKET))
+    return nullptr;
+  if (shared)
+    return program.kind == TTS_PROGRAM_ZERO ? &programs.zero
+                                            : &programs.update;
+  if (program.bucket >= programs.buckets.size())
+    return nullptr;
+  Programs::Bucket &bucket = programs.buckets[program.bucket];
+  switch (program.kind) {
+  case TTS_PROGRAM_DENOMINATORS:
+    return &bucket.denominators;
+  case TTS_PROGRAM_FORWARD:
+    return &bucket.forward;
+  case TTS_PROGRAM_BACKWARD:
+    return &bucket.backward;
+  case TTS_PROGRAM_EVAL:
+    return &bucket.eval;
+  case TTS_PROGRAM_INFER:
+    return &bucket.infer;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+bool tts::check::findPrograms(const Table &table, size_t numBuckets,
+                              Report &report, Programs &programs) {
+  const size_t before = report.faults();
+  programs.buckets.resize(numBuckets);
+  for (uint32_t p = 0; p < table.programs.size(); ++p) {
+    uint32_t *slot = slotOf(table.programs[p], programs);
+    if (!slot)
+      report.fail("step table",
+                  "program " + table.programLabel(p) + " has no such bucket");
+    else if (*slot != Programs::none)
+      report.fail("step table", "a second program " + table.programLabel(p));
+    else
+      *slot = p;
+  }
+  auto need = [&](uint32_t program, const std::string &name) {
+    if (program == Programs::none)
+      report.fail("step table", "no program " + name);
+  };
+  need(programs.zero, "zero");
+  need(programs.update, "update");
+  for (size_t b = 0; b < numBuckets; ++b) {
+    const std::string index = "[" + std::to_string(b) + "]";
+    need(programs.buckets[b].denominators, "denominators" + index);
+    need(programs.buckets[b].forward, "forward" + index);
+    need(programs.buckets[b].backward, "backward" + index);
+    need(programs.buckets[b].eval, "eval" + index);
+  }
+  return report.faults() == before;
+}
+
+namespace {
+
+class Sweep {
+public:
+  Sweep(const Table &table, Report &report)
+      : table(table), report(report), groupStart(table.programs.size(), 0),
+        byProgram(table.programs.size()) {}
+
+  Peak run(const Programs &programs) {
+    checkPlaces();
+    for (uint32_t b = 0; b < table.buffers.size(); ++b)
+      if (isPersistent(table.buffers[b]))
+        enter(b);
+      else
+        byProgram[table.buffers[b].program].push_back(b);
+    peak = {liveBytes, liveClasses};
+    group({programs.zero});
+    for (const Programs::Bucket &bucket : programs.buckets) {
+      group({bucket.denominators});
+      group({bucket.forward, bucket.backward});
+    }
+    group({programs.update});
+    for (const Programs::Bucket &bucket : programs.buckets)
+      group({bucket.eval});
+    for (const Programs::Bucket &bucket : programs.buckets)
+      if (bucket.infer != Programs::none)
+        group({bucket.infer});
+    return peak;
+  }
+
+private:
+  const Table &table;
+  Report &report;
+  std::vector<uint64_t> groupStart; ///< of a program in its group
+  std::vector<std::vector<uint32_t>> byProgram; ///< transients that begin there
+  std::multimap<uint64_t, uint32_t> live;       ///< buffers by offset
+  uint64_t liveBytes = 0;
+  std::array<uint64_t, numClasses> liveClasses{};
+  Peak peak;
+
+  void checkPlaces() {
+    const uint64_t arena = table.header.arena_bytes;
+    for (uint32_t b = 0; b < table.buffers.size(); ++b) {
+      const TtsBuffer &buffer = table.buffers[b];
+      if (buffer.size == 0)
+        report.fail(table.bufferLabel(b), "has no bytes");
+      if (buffer.offset % TTS_ARENA_ALIGNMENT != 0)
+        report.fail(table.bufferLabel(b),
+                    "offset " + std::to_string(buffer.offset) +
+                        " is no multiple of " +
+                        std::to_string(TTS_ARENA_ALIGNMENT));
+      if (buffer.offset > arena || buffer.size > arena - buffer.offset)
+        report.fail(table.bufferLabel(b),
+                    "ends beyond arena_bytes " + std::to_string(arena));
+    }
+  }
+
+  void enter(uint32_t index) {
+    const TtsBuffer &buffer = table.buffers[index];
+    auto place = live.insert({buffer.offset, index});
+    if (auto above = std::next(place);
+        above != live.end() && above->first - buffer.offset < buffer.size)
+      clash(index, above->second);
+    if (place != live.begin()) {
+      auto below = std::prev(place);
+      if (buffer.offset - below->first < table.buffers[below->second].size)
+        clash(index, below->second);
+    }
+    liveBytes += buffer.size;
+    liveClasses[buffer.klass] += buffer.size;
+  }
+
+  void leave(uint32_t index) {
+    const TtsBuffer &buffer = table.buffers[index];
+    auto [first, last] = live.equal_range(buffer.offset);
+    auto place = std::find_if(
+        first, last, [&](const auto &each) { return each.second == index; });
+    live.erase(place);
+    liveBytes -= buffer.size;
+    liveClasses[buffer.klass] -= buffer.size;
+  }
+
+  void clash(uint32_t a, uint32_t b) {
+    report.fail(table.bufferLabel(a),
+                "shares bytes with " + table.bufferLabel(b) +
+                    " while both are live");
+  }
+
+  void group(const std::vector<uint32_t> &programs) {
+    struct Event {
+      uint64_t position;
+      bool begins; // ends first: a buffer is live to its last entry inclusive
+      uint32_t buffer;
+    };
+    uint64_t start = 0;
+    for (uint32_t p : programs) {
+      groupStart[p] = start;
+      start += table.programs[p].num_entries;
+    }
+    std::vector<Event> events;
+    for (uint32_t p : programs)
+      for (uint32_t b : byProgram[p]) {
+        const TtsBuffer &buffer = table.buffers[b];
+        events.push_back(
+            {groupStart[buffer.program] + buffer.first_entry, true, b});
+        events.push_back({groupStart[buffer.last_program] +
+                              buffer.last_entry + 1,
+                          false, b});
+      }
+    std::sort(events.begin(), events.end(),
+              [](const Event &a, const Event &b) {
+                return std::tie(a.position, a.begins, a.buffer) <
+                       std::tie(b.position, b.begins, b.buffer);
+              });
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (events[i].begins)
+        enter(events[i].buffer);
+      else
+        leave(events[i].buffer);
+      const bool last = i + 1 == events.size() ||
+                        events[i + 1].position != events[i].position;
+      if (last && liveBytes > peak.bytes)
+        peak = {liveBytes, liveClasses};
+    }
+  }
+};
+
+} // namespace
+
+Peak tts::check::checkTimeline(const Table &table, const Programs &programs,
+                               Report &report) {
+  return Sweep(table, report).run(programs);
+}
+
+static bool isLiveAt(const Table &table, const TtsBuffer &buffer,
+                     uint32_t program, uint32_t entry) {
+  if (isPersistent(buffer))
+    return true;
+  if (program == buffer.program)
+    return entry >= buffer.first_entry &&
+           (buffer.last_program != program || entry <= buffer.last_entry);
+  return program == buffer.last_program && entry <= buffer.last_entry;
+}
+
+/// A live range begins and ends with an access; what `eval` and `infer` hand out
+/// lasts to their end.
+static void checkTightness(const Table &table, Report &report) {
+  std::vector<char> first(table.buffers.size(), 0), last(first);
+  for (uint32_t p = 0; p < table.programs.size(); ++p)
+    for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
+      const TtsEntry &entry = table.entries[table.programs[p].first_entry + e];
+      for (uint32_t i = 0; i < entry.num_operands; ++i) {
+        const uint32_t b = table.operands[entry.first_operand + i].buffer;
+        const TtsBuffer &buffer = table.buffers[b];
+        first[b] |= buffer.program == p && buffer.first_entry == e;
+        last[b] |= buffer.last_program == p && buffer.last_entry == e;
+      }
+    }
+  for (uint32_t b = 0; b < table.buffers.size(); ++b) {
+    const TtsBuffer &buffer = table.buffers[b];
+    if (isPersistent(buffer))
+      continue;
+    const TtsProgram &program = table.programs[buffer.last_program];
+    const bool handedOut = (program.kind == TTS_PROGRAM_EVAL ||
+                            program.kind == TTS_PROGRAM_INFER) &&
+                           buffer.last_entry + 1 == program.num_entries;
+    if (!first[b])
+      report.fail(table.bufferLabel(b), "is not accessed where it begins");
+    if (!last[b] && !handedOut)
+      report.fail(table.bufferLabel(b), "is not accessed where it ends");
+  }
+}
+
+void tts::check::checkOperands(const Table &table, Report &report) {
+  checkTightness(table, report);
+  for (uint32_t p = 0; p < table.programs.size(); ++p)
+    for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
+      const TtsEntry &entry = table.entries[table.programs[p].first_entry + e];
+      for (uint32_t i = 0; i < entry.num_operands; ++i) {
+        const TtsOperand &operand = table.operands[entry.first_operand + i];
+        const TtsBuffer &buffer = table.buffers[operand.buffer];
+        const std::string which = "operand " + std::to_string(i);
+        if (operand.size == 0)
+          report.fail(table.entryLabel(p, e), which + " has no bytes");
+        if (operand.offset < buffer.offset ||
+            operand.size > buffer.size ||
+            operand.offset - buffer.offset > buffer.size - operand.size)
+          report.fail(table.entryLabel(p, e),
+                      which + " lies outside " +
+                          table.bufferLabel(operand.buffer));
+        if (!isLiveAt(table, buffer, p, e))
+          report.fail(table.entryLabel(p, e),
+                      which + " is of " + table.bufferLabel(operand.buffer) +
+                          ", which is not live there");
+      }
+    }
+}

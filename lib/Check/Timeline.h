@@ -1,0 +1,46 @@
+//===- Timeline.h - groups of programs, live bytes, overlaps ----*- C++ -*-===//
+//
+// The timeline, its peak moment and the proof that live buffers are disjoint.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_LIB_CHECK_TIMELINE_H
+#define TTS_LIB_CHECK_TIMELINE_H
+
+#include "Table.h"
+
+#include <array>
+
+namespace tts::check {
+
+/// Programs by kind and bucket, as indices into the table's.
+struct Programs {
+  static constexpr uint32_t none = TTS_NO_BUCKET;
+  struct Bucket {
+    uint32_t denominators = none, forward = none, backward = none,
+             eval = none, infer = none;
+  };
+  uint32_t zero = none, update = none;
+  std::vector<Bucket> buckets;
+};
+
+/// Sorts the programs; false when one is missing, double or misplaced.
+bool findPrograms(const Table &table, size_t numBuckets, Report &report,
+                  Programs &programs);
+
+/// What is live at the peak moment.
+struct Peak {
+  uint64_t bytes = 0;
+  std::array<uint64_t, numClasses> classes{};
+};
+
+/// Checks where each buffer lies and that live ones are disjoint.
+Peak checkTimeline(const Table &table, const Programs &programs,
+                   Report &report);
+
+/// Every operand lies in its buffer, which is live there.
+void checkOperands(const Table &table, Report &report);
+
+} // namespace tts::check
+
+#endif // TTS_LIB_CHECK_TIMELINE_H
