@@ -2,6 +2,7 @@
 
 #include "tts/Driver/Register.h"
 
+#include "tts/Conversion/RtToLLVM/Passes.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 
@@ -9,4 +10,4 @@ void tts::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<TtsDialect, rt::RtDialect>();
 }
 
-void tts::registerPasses() {}
+void tts::registerPasses() { registerRtToLLVMPasses(); }
