@@ -64,9 +64,10 @@ def Rt_BufferAttr : Rt_Attr<"Buffer", "buffer"> {
 
 class Rt_Op<string mnemonic, list<Trait> traits = []> : Op<Rt_Dialect, mnemonic, traits>;
 
-def Rt_EmptyOp : Rt_Op<"empty", [Pure]> {
+def Rt_EmptyOp : Rt_Op<"empty"> {
   let summary = "storage whose contents nobody has written yet";
-  let results = (outs AnyRankedTensor:$result);
+  let description = "Two of them are two storages: its effect keeps CSE from merging them.";
+  let results = (outs Res<AnyRankedTensor, "", [MemAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 

@@ -12,8 +12,8 @@ class Tts_LossSum<string mnemonic> : Tts_Op<mnemonic, [AllTypesMatch<["predictio
   let assemblyFormat = "$prediction `,` $target `,` $lengths attr-dict `:` type($prediction) `,` type($lengths) `to` type($sum)";
   let hasVerifier = 1;
 }
-class Tts_LossGrad<string mnemonic> : Tts_Op<mnemonic, [AllTypesMatch<["prediction", "target", "gradient"]>,
-    Tts_KeepsPaddingZero]> {
+class Tts_LossGrad<string mnemonic> : Tts_Op<mnemonic, [Tts_Pointwise,
+    AllTypesMatch<["prediction", "target", "gradient"]>, Tts_KeepsPaddingZero]> {
   let arguments = (ins Tts_FloatTensor:$prediction, Tts_FloatTensor:$target,
                        Tts_Lengths:$lengths, Tts_Scalar:$dsum);
   let results = (outs Tts_FloatTensor:$gradient);

@@ -5,7 +5,7 @@
 
 include "tts/Dialect/Tts/IR/TtsOpBase.td"
 
-def Tts_FullOp : Tts_Op<"full"> {
+def Tts_FullOp : Tts_Op<"full", [Tts_Indexing]> {
   let summary = "a tensor of one constant";
   let description = "Example: `%one = tts.full 1.0 : tensor<?x80xf32, #tts.dims<batch, _>>`";
   let arguments = (ins F64Attr:$value);
@@ -13,7 +13,7 @@ def Tts_FullOp : Tts_Op<"full"> {
   let assemblyFormat = "$value attr-dict `:` type($y)";
 }
 
-def Tts_BroadcastOp : Tts_Op<"broadcast", [Tts_Differentiable]> {
+def Tts_BroadcastOp : Tts_Op<"broadcast", [Tts_Indexing, Tts_Differentiable]> {
   let summary = "repeats a tensor along new dimensions";
   let description = [{
     Dimension i of `x` is dimension `dims[i]` of `y` (ascending, same size and
@@ -60,7 +60,7 @@ def Tts_UnsqueezeOp : Tts_Op<"unsqueeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_
   let hasVerifier = 1;
 }
 
-def Tts_MaskOp : Tts_Op<"mask", [AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_MaskOp : Tts_Op<"mask", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable]> {
   let summary = "zero at time steps at or beyond the utterance's length";
   let description = [{
     `x` is [batch, time] or [batch, time, channel]; y[b, t, c] = x[b, t, c]
@@ -134,7 +134,7 @@ def Tts_LengthRegulateGradOp : Tts_Op<"length_regulate_grad"> {
   let assemblyFormat = "$dy `,` $durations attr-dict `:` type($dy) `,` type($durations) `to` type($dx)";
 }
 
-def Tts_DropoutOp : Tts_Op<"dropout", [AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable,
+def Tts_DropoutOp : Tts_Op<"dropout", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable,
     DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface>]> {
   let summary = "zeroes elements with probability `rate`, scales the rest by 1/(1-rate)";
   let description = [{

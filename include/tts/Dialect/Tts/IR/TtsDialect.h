@@ -20,6 +20,8 @@ class KeepsPaddingZero
 template <typename ConcreteType>
 class Pointwise : public mlir::OpTrait::TraitBase<ConcreteType, Pointwise> {};
 template <typename ConcreteType>
+class Indexing : public mlir::OpTrait::TraitBase<ConcreteType, Indexing> {};
+template <typename ConcreteType>
 class Alias : public mlir::OpTrait::TraitBase<ConcreteType, Alias> {};
 } // namespace tts
 

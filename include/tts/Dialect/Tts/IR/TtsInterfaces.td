@@ -88,9 +88,16 @@ def Tts_KeepsPaddingZero : NativeOpTrait<"KeepsPaddingZero"> {
   let cppNamespace = "::tts";
 }
 
-/// One element of the result reads one element of each operand, at the same
-/// place: may be computed in place, fused, vectorized freely.
+/// One element of the result reads, of each operand that has the result's
+/// shape, the element at the same place, and small side operands (lengths,
+/// ids, draws): may be computed in place, fused, vectorized freely.
 def Tts_Pointwise : NativeOpTrait<"Pointwise"> {
+  let cppNamespace = "::tts";
+}
+
+/// The result is another way to index the operand (or a constant): costs
+/// nothing inside the kernel of a pointwise consumer.
+def Tts_Indexing : NativeOpTrait<"Indexing"> {
   let cppNamespace = "::tts";
 }
 

@@ -1,0 +1,142 @@
+//===- Convolution.cpp - conv1d as one matrix product per tap ------------===//
+//
+// Tap j reads the input shifted by s = j - left. Only the rows t of the
+// sequence with t + s inside it take part, so each tap is a product over a view
+// of both tensors and no padded copy exists. The unshifted tap covers every row
+// of every utterance, overwrites the result and so comes first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace tts;
+
+namespace {
+/// The rows that one tap joins.
+struct Tap {
+  int64_t index;  ///< into the kernel
+  int64_t first;  ///< first row t of the output side
+  int64_t shift;  ///< row t + shift of the input side
+  int64_t rows;   ///< per utterance
+};
+
+SmallVector<Tap> getTaps(int64_t taps, int64_t left, int64_t time) {
+  SmallVector<Tap> result;
+  auto add = [&](int64_t index) {
+    int64_t shift = index - left, rows = time - std::abs(shift);
+    if (rows > 0)
+      result.push_back({index, std::max<int64_t>(0, -shift), shift, rows});
+  };
+  add(left);
+  for (int64_t index = 0; index < taps; ++index)
+    if (index != left)
+      add(index);
+  return result;
+}
+
+struct Shape {
+  int64_t batch, time, in, out, taps;
+
+  Shape(Value input, Value output, RankedTensorType kernel)
+      : taps(kernel.getDimSize(0)) {
+    auto x = cast<RankedTensorType>(input.getType());
+    batch = x.getDimSize(0);
+    time = x.getDimSize(1);
+    in = x.getDimSize(2);
+    out = cast<RankedTensorType>(output.getType()).getDimSize(2);
+  }
+
+  /// Rows as (m or k, batch): all utterances are one run of rows when none is
+  /// cut off.
+  std::pair<int64_t, int64_t> fold(const Tap &tap) const {
+    return tap.shift == 0 ? std::pair(batch * time, int64_t(1))
+                          : std::pair(tap.rows, batch);
+  }
+};
+
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+struct LowerConv1d : OpRewritePattern<Conv1dOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(Conv1dOp op,
+                                PatternRewriter &rewriter) const override {
+    Shape s(op.getX(), op.getY(), typeOf(op.getW()));
+    Value y = emitEmpty(rewriter, op.getLoc(), op.getY().getType());
+    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+      auto [rows, batch] = s.fold(tap);
+      Product product{rows, s.out, s.in};
+      product.beta = tap.shift == 0 ? 0 : 1;
+      product.batch = batch;
+      product.strideA = batch > 1 ? s.time * s.in : 0;
+      product.strideC = batch > 1 ? s.time * s.out : 0;
+      product.offsetA = (tap.first + tap.shift) * s.in;
+      product.offsetB = tap.index * s.in * s.out;
+      product.offsetC = tap.first * s.out;
+      y = emitProduct(rewriter, op.getLoc(), op.getX(), op.getW(), y, product);
+    }
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
+struct LowerConv1dInputGrad : OpRewritePattern<Conv1dInputGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(Conv1dInputGradOp op,
+                                PatternRewriter &rewriter) const override {
+    Shape s(op.getDx(), op.getDy(), typeOf(op.getW()));
+    Value dx = emitEmpty(rewriter, op.getLoc(), op.getDx().getType());
+    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+      auto [rows, batch] = s.fold(tap);
+      Product product{rows, s.in, s.out};
+      product.transposeB = true;
+      product.beta = tap.shift == 0 ? 0 : 1;
+      product.batch = batch;
+      product.strideA = batch > 1 ? s.time * s.out : 0;
+      product.strideC = batch > 1 ? s.time * s.in : 0;
+      product.offsetA = tap.first * s.out;
+      product.offsetB = tap.index * s.in * s.out;
+      product.offsetC = (tap.first + tap.shift) * s.in;
+      dx = emitProduct(rewriter, op.getLoc(), op.getDy(), op.getW(), dx,
+                       product);
+    }
+    rewriter.replaceOp(op, dx);
+    return success();
+  }
+};
+
+struct LowerConv1dFilterGrad : OpRewritePattern<Conv1dFilterGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(Conv1dFilterGradOp op,
+                                PatternRewriter &rewriter) const override {
+    Shape s(op.getX(), op.getDy(), typeOf(op.getDw()));
+    Value dw = op.getAcc();
+    if (!dw)
+      dw = FullOp::create(rewriter, op.getLoc(), op.getDw().getType(),
+                          rewriter.getF64FloatAttr(0));
+    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+      auto [rows, batch] = s.fold(tap);
+      Product product{s.in, s.out, rows};
+      product.transposeA = true;
+      product.beta = 1;
+      product.batch = batch;
+      product.strideA = batch > 1 ? s.time * s.in : 0;
+      product.strideB = batch > 1 ? s.time * s.out : 0;
+      product.offsetA = (tap.first + tap.shift) * s.in;
+      product.offsetB = tap.first * s.out;
+      product.offsetC = tap.index * s.in * s.out;
+      dw = emitProduct(rewriter, op.getLoc(), op.getX(), op.getDy(), dw,
+                       product);
+    }
+    rewriter.replaceOp(op, dw);
+    return success();
+  }
+};
+} // namespace
+
+void tts::populateConvolutionPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerConv1d, LowerConv1dInputGrad, LowerConv1dFilterGrad>(
+      patterns.getContext());
+}

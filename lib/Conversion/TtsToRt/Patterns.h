@@ -1,0 +1,37 @@
+//===- Patterns.h - contractions as matrix products, by family -----------===//
+
+#ifndef TTS_LIB_CONVERSION_TTSTORT_PATTERNS_H
+#define TTS_LIB_CONVERSION_TTSTORT_PATTERNS_H
+
+#include "mlir/IR/PatternMatch.h"
+#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Dialect/Tts/IR/TtsDialect.h"
+
+namespace tts {
+
+/// The sizes of one (batched) product; zero leading dimensions mean dense.
+struct Product {
+  int64_t m, n, k;
+  bool transposeA = false, transposeB = false;
+  int64_t beta = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+  int64_t batch = 1, strideA = 0, strideB = 0, strideC = 0;
+  int64_t offsetA = 0, offsetB = 0, offsetC = 0;
+};
+
+/// c (+)= a·b; returns c's new value.
+mlir::Value emitProduct(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value a, mlir::Value b, mlir::Value c,
+                        Product product);
+
+/// Storage for a result of `type`.
+mlir::Value emitEmpty(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Type type);
+
+void populateLinearPatterns(mlir::RewritePatternSet &patterns);
+void populateConvolutionPatterns(mlir::RewritePatternSet &patterns);
+void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace tts
+
+#endif // TTS_LIB_CONVERSION_TTSTORT_PATTERNS_H

@@ -1,0 +1,128 @@
+//===- Specialize.cpp - one program per bucket, static shapes ------------===//
+
+#include "tts/Transforms/Specialize/Passes.h"
+#include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Dialect/Tts/IR/TtsDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace tts;
+
+namespace tts {
+#define GEN_PASS_DEF_TTSSPECIALIZE
+#include "tts/Transforms/Specialize/Passes.h.inc"
+} // namespace tts
+
+namespace {
+/// Sizes of the named dimensions: one bucket and its micro-batch.
+struct Sizes {
+  BucketAttr bucket;
+  int64_t microBatch;
+
+  std::optional<int64_t> lookup(StringRef name) const {
+    return name == "batch" ? std::optional(microBatch) : bucket.lookup(name);
+  }
+};
+
+bool isSymbolic(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa_and_nonnull<DimsAttr>(tensor.getEncoding());
+}
+
+bool isSymbolic(func::FuncOp program) {
+  auto symbolic = [](Type type) { return isSymbolic(type); };
+  return llvm::any_of(program.getArgumentTypes(), symbolic) ||
+         llvm::any_of(program.getResultTypes(), symbolic);
+}
+
+/// The static form of `type`, or null with an error when a name is unknown.
+Type specialize(Type type, const Sizes &sizes, Location loc) {
+  if (!isSymbolic(type))
+    return type;
+  auto tensor = cast<RankedTensorType>(type);
+  auto names = cast<DimsAttr>(tensor.getEncoding()).getNames();
+  SmallVector<int64_t> shape(tensor.getShape());
+  for (auto [size, name] : llvm::zip(shape, names)) {
+    if (!ShapedType::isDynamic(size))
+      continue;
+    std::optional<int64_t> known = sizes.lookup(name.getValue());
+    if (!known) {
+      emitError(loc) << "bucket " << sizes.bucket << " gives no size to the "
+                     << "dimension '" << name.getValue()
+                     << "'; name it in the bucket";
+      return {};
+    }
+    size = *known;
+  }
+  return RankedTensorType::get(shape, tensor.getElementType());
+}
+
+LogicalResult specialize(ValueRange values, const Sizes &sizes) {
+  for (Value value : values) {
+    Type type = specialize(value.getType(), sizes, value.getLoc());
+    if (!type)
+      return failure();
+    value.setType(type);
+  }
+  return success();
+}
+
+LogicalResult specialize(func::FuncOp program, const Sizes &sizes) {
+  if (failed(specialize(program.getArguments(), sizes)))
+    return failure();
+  WalkResult walk = program.walk([&](Operation *op) {
+    return WalkResult(specialize(op->getResults(), sizes));
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  Operation *result = program.getBody().front().getTerminator();
+  program.setType(FunctionType::get(
+      program.getContext(), program.getBody().front().getArgumentTypes(),
+      result->getOperandTypes()));
+  return success();
+}
+
+struct Specialize : tts::impl::TtsSpecializeBase<Specialize> {
+  using TtsSpecializeBase::TtsSpecializeBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto buckets = module->getAttrOfType<ArrayAttr>(kBucketsAttr);
+    auto plan = module->getAttrOfType<PlanAttr>(kPlanAttr);
+    if (!buckets || !plan) {
+      module.emitError("specialize needs tts.buckets and tts.plan; run "
+                       "tts-plan first");
+      return signalPassFailure();
+    }
+    if (plan.getMicroBatches().size() !=
+        static_cast<int64_t>(buckets.size())) {
+      module.emitError("tts.plan has one micro-batch per bucket of "
+                       "tts.buckets");
+      return signalPassFailure();
+    }
+    for (auto program :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (program->hasAttr(kProgramAttr) && isSymbolic(program))
+        if (failed(cloneForBuckets(program, buckets, plan)))
+          return signalPassFailure();
+  }
+
+  LogicalResult cloneForBuckets(func::FuncOp program, ArrayAttr buckets,
+                                PlanAttr plan) {
+    OpBuilder builder(program);
+    for (auto [index, bucket] :
+         llvm::enumerate(buckets.getAsRange<BucketAttr>())) {
+      if (onlyBucket >= 0 && onlyBucket != static_cast<int64_t>(index))
+        continue;
+      auto clone = cast<func::FuncOp>(builder.clone(*program));
+      clone.setName((program.getName() + "_b" + Twine(index)).str());
+      clone->setAttr(kBucketAttr, builder.getI64IntegerAttr(index));
+      Sizes sizes{bucket, plan.getMicroBatches()[index]};
+      if (failed(specialize(clone, sizes)))
+        return failure();
+    }
+    program.erase();
+    return success();
+  }
+};
+} // namespace
