@@ -86,6 +86,7 @@ Bucket readBucket(const Json &json, uint64_t arenaBytes) {
   for (const auto &[name, extent] : json.at("dims").items())
     bucket.dims.emplace_back(name, extent.get<int64_t>());
   bucket.microBatch = json.at("micro_batch").get<int64_t>();
+  bucket.seconds = json.value("predicted_micro_batch_seconds", 0.0);
   if (bucket.microBatch < 1)
     damaged("a bucket has a micro-batch below 1");
   for (const Json &input : json.at("inputs")) {

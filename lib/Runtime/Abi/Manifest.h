@@ -52,6 +52,7 @@ struct Parameter {
 struct Bucket {
   std::vector<std::pair<std::string, int64_t>> dims;
   int64_t microBatch = 0;
+  double seconds = 0; ///< predicted for one micro-batch, or 0
   std::vector<Tensor> inputs;
 
   /// The extent of a named dim, or 0.

@@ -1,0 +1,56 @@
+//===- TtsMain.cpp - from the command line to an exit code ---------------===//
+//
+// The only place that prints errors and ends the process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Abi/Error.h"
+#include "Runtime/Train/Signals.h"
+#include "Runtime/Train/Train.h"
+#include "tts-runtime/Abi.h"
+#include <cstdio>
+#include <malloc.h>
+#include <new>
+
+using namespace tts::rt;
+
+namespace {
+
+int complain(Exit code, const std::string &text) {
+  std::fprintf(stderr, "error: %s\n", text.c_str());
+  return int(code);
+}
+
+void run(int argc, char **argv) {
+  // One heap: the few small allocations of threads need no 64 MB of address
+  // space each.
+  mallopt(M_ARENA_MAX, 1);
+  if (tts_abi_version != TTS_ABI_VERSION)
+    throw Error(Exit::Refused, "executable", "it was made for another runtime",
+                "recompile the model with this version of tts-compile");
+  Table table(tts_table);
+  Manifest manifest(table.manifest(), table.arenaBytes());
+  Options options;
+  if (!parseOptions(argc, argv, manifest.defaults, options))
+    return;
+  catchInterrupts();
+  Run(options, tts_table, tts_kernels).run();
+}
+
+} // namespace
+
+int tts_main(int argc, char **argv) {
+  try {
+    run(argc, argv);
+    return 0;
+  } catch (const Error &e) {
+    return complain(e.code, e.what());
+  } catch (const std::bad_alloc &) {
+    return complain(Exit::Refused,
+                    "memory: the system has none left; free memory or "
+                    "recompile with a smaller --memory-budget");
+  } catch (const std::exception &e) {
+    return complain(Exit::Refused,
+                    std::string("runtime: ") + e.what() + "; report this");
+  }
+}

@@ -1,0 +1,85 @@
+//===- Corpus.h - the index of a corpus directory ------------------------===//
+//
+// Reads manifest.json and every shard's header at start, keeps for each
+// utterance where its tensors lie and how long they are, and the shards open.
+// Fixed-size records in a few arrays: an index of 100,000 utterances with five
+// inputs takes about 8 MB.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_IO_CORPUS_H
+#define TTS_RUNTIME_IO_CORPUS_H
+
+#include "Runtime/Abi/DType.h"
+#include "Runtime/IO/File.h"
+#include <string>
+#include <vector>
+
+namespace tts::rt {
+
+/// A tensor stored for every utterance.
+struct CorpusInput {
+  std::string name;
+  TtsDType dtype = TTS_F32;
+  struct Dim {
+    int symbol = -1;    ///< index into Corpus::dims, or -1:
+    int64_t extent = 0; ///< a fixed extent
+  };
+  std::vector<Dim> dims;
+};
+
+/// A split: utterances [first, end) of the global ids, by shard.
+struct Split {
+  std::string name;
+  uint32_t first = 0, end = 0;
+  std::vector<uint32_t> shardSizes; ///< utterances of each shard, in order
+
+  uint32_t size() const { return end - first; }
+};
+
+class Corpus {
+public:
+  /// Reads the index; throws Exit::BadInput for anything missing or damaged.
+  explicit Corpus(const std::string &directory);
+
+  uint32_t size() const { return uint32_t(shardOf.size()); }
+  std::string id(uint32_t utterance) const;
+  /// The utterance of that id, or size().
+  uint32_t find(const std::string &id) const;
+  /// Extent of an utterance along a named dim.
+  int64_t extent(uint32_t utterance, int dim) const {
+    return extents[size_t(utterance) * dims.size() + size_t(dim)];
+  }
+  /// The named dim's index, or -1.
+  int dim(const std::string &name) const;
+
+  uint64_t inputBytes(uint32_t utterance, const CorpusInput &input) const;
+  /// Reads one tensor of an utterance: inputBytes().
+  void read(uint32_t utterance, size_t input, void *data) const;
+
+  /// A hash of all ids in order: which corpus a data position belongs to.
+  uint64_t identity() const { return idHash; }
+
+  std::string directory;
+  std::string featuresHash;
+  std::vector<std::string> dims; ///< names
+  std::vector<CorpusInput> inputs;
+  Split train, validation;
+  int frames = 0; ///< the dim that counts frames: "frames", else the last
+
+private:
+  void readManifest(std::vector<std::string> (&files)[2]);
+  void readShard(const std::string &name, Split &split);
+
+  std::vector<File> shards;
+  std::vector<uint16_t> shardOf;   ///< per utterance
+  std::vector<int32_t> extents;    ///< utterance × dims
+  std::vector<uint64_t> offsets;   ///< utterance × inputs, in the shard's file
+  std::vector<uint32_t> idOffsets; ///< per utterance, into idText
+  std::string idText;              ///< ids, each NUL-terminated
+  uint64_t idHash = 0;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_IO_CORPUS_H

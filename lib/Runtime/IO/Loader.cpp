@@ -1,0 +1,224 @@
+//===- Loader.cpp - prefetch ---------------------------------------------===//
+//
+// The order of the data is the thread's, so nothing depends on timing: the
+// caller only ever waits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/IO/Loader.h"
+#include "Runtime/Abi/Error.h"
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace tts::rt {
+
+namespace {
+
+constexpr uint64_t hostAlignment = 64;
+
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + hostAlignment - 1) / hostAlignment * hostAlignment;
+}
+
+std::vector<BucketShape> bucketShapes(const Manifest &manifest) {
+  std::vector<BucketShape> shapes;
+  for (size_t b = 0; b < manifest.buckets.size(); ++b) {
+    const Bucket &bucket = manifest.buckets[b];
+    BucketShape shape{uint32_t(bucket.microBatch), bucket.seconds, b > 0};
+    for (const auto &[dim, extent] : bucket.dims) {
+      if (bucket.seconds == 0) // no prediction: the padded elements
+        shape.cost += double(extent) * double(bucket.microBatch);
+      shape.holdsLower =
+          shape.holdsLower && extent >= manifest.buckets[b - 1].extent(dim);
+    }
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+/// Host bytes of one utterance.
+uint64_t hostBytesOf(const Corpus &corpus, const Inputs &inputs, uint32_t u) {
+  uint64_t bytes = 0;
+  for (size_t input : inputs.taken())
+    bytes += aligned(corpus.inputBytes(u, corpus.inputs[input]));
+  return bytes;
+}
+
+} // namespace
+
+Loader::Loader(const Corpus &corpus, const Manifest &manifest, uint64_t seed,
+               DataPosition start)
+    : corpus(corpus), manifest(manifest), inputs(corpus, manifest),
+      bucketOf(inputs.assignBuckets()),
+      order(corpus.train.shardSizes, corpus.train.first, seed),
+      batches(bucketShapes(manifest), size_t(manifest.batch)),
+      batchesOfCaller(batches) {
+  for (uint32_t u = corpus.validation.first; u < corpus.validation.end; ++u)
+    validationOrder.push_back(u);
+  std::stable_sort(
+      validationOrder.begin(), validationOrder.end(),
+      [&](uint32_t a, uint32_t b) { return bucketOf[a] < bucketOf[b]; });
+  order.seek(start);
+  allocate();
+
+  // Signals are the main thread's; a small stack keeps the address space tight.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 256 << 10);
+  int error = pthread_create(&thread, &attributes, enter, this);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error)
+    throw Error(Exit::Refused, "loader",
+                std::string("its thread does not start (") +
+                    std::strerror(error) + ")",
+                "raise the limit on threads");
+  started = true;
+}
+
+Loader::~Loader() {
+  if (started) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      stopping = true;
+    }
+    changed.notify_all();
+    pthread_join(thread, nullptr);
+  }
+  if (host)
+    munmap(host, 2 * halfBytes);
+}
+
+void Loader::allocate() {
+  size_t batch = size_t(manifest.batch);
+  std::vector<uint64_t> bytes(corpus.size());
+  for (uint32_t u = 0; u < corpus.size(); ++u)
+    bytes[u] = hostBytesOf(corpus, inputs, u);
+  std::sort(bytes.rbegin(), bytes.rend());
+  // The longest utterances in one update; where it crosses into the next epoch
+  // it may hold an utterance twice, in a small corpus more often.
+  size_t repeats = batch / bytes.size() + 2;
+  uint64_t worst = 0;
+  for (size_t i = 0; i < batch; ++i)
+    worst += bytes[std::min(i / repeats, bytes.size() - 1)];
+  halfBytes = manifest.hostBufferBytes ? manifest.hostBufferBytes / 2 : worst;
+  if (worst > halfBytes)
+    throw Error(Exit::Refused, "loader",
+                "an update of the longest utterances takes " +
+                    std::to_string(2 * worst) + " host bytes, " +
+                    std::to_string(manifest.hostBufferBytes) + " are planned",
+                "recompile with --buckets-from this corpus");
+  halfBytes = std::max<uint64_t>(aligned(halfBytes), hostAlignment);
+  void *map = mmap(nullptr, 2 * halfBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED)
+    throw Error(Exit::Refused, "loader",
+                std::to_string(2 * halfBytes) +
+                    " bytes of host memory cannot be had (" +
+                    std::strerror(errno) + ")",
+                "free memory or recompile with a smaller --memory-budget");
+  host = static_cast<char *>(map);
+  std::memset(host, 0, 2 * halfBytes);
+  for (int i = 0; i < 2; ++i) {
+    slots[i].utterances.reserve(batch);
+    slots[i].microBatches.reserve(batch + manifest.buckets.size());
+    slots[i].data.reserve(batch * inputs.taken().size());
+    slots[i].buffer = host + uint64_t(i) * halfBytes;
+  }
+}
+
+void Loader::readAll(HostBatch &batch) {
+  batch.data.clear();
+  char *to = batch.buffer;
+  for (uint32_t u : batch.utterances)
+    for (size_t input : inputs.taken()) {
+      corpus.read(u, input, to);
+      batch.data.push_back(to);
+      to += aligned(corpus.inputBytes(u, corpus.inputs[input]));
+    }
+  batch.frames = batch.paddedFrames = 0;
+  for (uint32_t u : batch.utterances)
+    batch.frames += uint64_t(corpus.extent(u, corpus.frames));
+  for (const MicroBatch &micro : batch.microBatches) {
+    const Bucket &bucket = manifest.buckets[micro.bucket];
+    batch.paddedFrames += uint64_t(bucket.microBatch *
+                                   bucket.extent(corpus.dims[corpus.frames]));
+  }
+}
+
+void Loader::plan(HostBatch &batch) {
+  size_t count = size_t(manifest.batch);
+  batch.utterances.resize(count);
+  DataPosition before = order.position();
+  bool turned = before.taken == corpus.train.size();
+  batch.epoch = before.epoch + (turned ? 1 : 0);
+  order.take(batch.utterances.data(), count);
+  batch.after = order.position();
+  batches.cut(batch.utterances.data(), count, bucketOf.data(),
+              batch.microBatches);
+}
+
+void *Loader::enter(void *self) {
+  static_cast<Loader *>(self)->work();
+  return nullptr;
+}
+
+void Loader::work() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!stopping) {
+    if (ready) {
+      changed.wait(lock);
+      continue;
+    }
+    HostBatch &batch = slots[1 - mine];
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      plan(batch);
+      readAll(batch);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    failure = error;
+    ready = true;
+    changed.notify_all();
+  }
+}
+
+const HostBatch &Loader::next() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return ready; });
+  if (failure)
+    std::rethrow_exception(failure);
+  mine = 1 - mine;
+  ready = false;
+  changed.notify_all();
+  return slots[mine];
+}
+
+const HostBatch &Loader::read(const uint32_t *utterances, size_t count) {
+  HostBatch &batch = slots[mine];
+  batch.utterances.assign(utterances, utterances + count);
+  batchesOfCaller.cut(batch.utterances.data(), count, bucketOf.data(),
+                      batch.microBatches);
+  readAll(batch);
+  return batch;
+}
+
+void Loader::fill(const HostBatch &batch, size_t i, const Arena &arena) const {
+  const MicroBatch &micro = batch.microBatches[i];
+  size_t taken = inputs.taken().size();
+  inputs.fill(arena, micro.bucket, batch.utterances.data() + micro.first,
+              micro.count, [&](uint32_t slot, size_t t) {
+                return batch.data[(micro.first + slot) * taken + t];
+              });
+}
+
+} // namespace tts::rt

@@ -1,0 +1,85 @@
+//===- Loader.h - reads the next update while this one runs --------------===//
+//
+// Two host buffers, committed at start: the caller works on one, a thread fills
+// the other with the utterances of the update to come. Validation borrows the
+// caller's buffer between updates.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_IO_LOADER_H
+#define TTS_RUNTIME_IO_LOADER_H
+
+#include "Runtime/IO/Batches.h"
+#include "Runtime/IO/Inputs.h"
+#include "Runtime/IO/Order.h"
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <pthread.h>
+
+namespace tts::rt {
+
+/// The utterances of one update (or of a part of validation), in host memory.
+struct HostBatch {
+  std::vector<uint32_t> utterances; ///< by micro-batch
+  std::vector<MicroBatch> microBatches;
+  std::vector<const char *> data; ///< utterances × Inputs::taken()
+  uint64_t frames = 0, paddedFrames = 0;
+  uint64_t epoch = 0;     ///< of its first utterance
+  DataPosition after;     ///< where the stream goes on
+  char *buffer = nullptr; ///< its half of the host memory
+};
+
+class Loader {
+public:
+  Loader(const Corpus &corpus, const Manifest &manifest, uint64_t seed,
+         DataPosition start);
+  ~Loader();
+  Loader(const Loader &) = delete;
+  Loader &operator=(const Loader &) = delete;
+
+  /// Waits for the next update; the one before is no longer valid.
+  const HostBatch &next();
+  /// Reads these utterances (at most a batch) into the current update's place,
+  /// which is no longer valid.
+  const HostBatch &read(const uint32_t *utterances, size_t count);
+  /// Fills the inputs of micro-batch i.
+  void fill(const HostBatch &batch, size_t i, const Arena &arena) const;
+
+  /// The validation split, ordered so that few micro-batches are partial.
+  const std::vector<uint32_t> &validation() const { return validationOrder; }
+  const std::vector<uint8_t> &buckets() const { return bucketOf; }
+  uint64_t hostBytes() const { return 2 * halfBytes; }
+
+private:
+  void allocate();
+  void plan(HostBatch &batch);
+  void readAll(HostBatch &batch);
+  void work();
+  static void *enter(void *self);
+
+  const Corpus &corpus;
+  const Manifest &manifest;
+  Inputs inputs;
+  std::vector<uint8_t> bucketOf; ///< per utterance
+  std::vector<uint32_t> validationOrder;
+  Order order;
+  Batches batches;  ///< the thread's
+  Batches batchesOfCaller;
+  char *host = nullptr;
+  uint64_t halfBytes = 0;
+  HostBatch slots[2];
+  int mine = 0; ///< the slot the caller works on
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ready = false;   ///< the other slot is filled
+  bool stopping = false;
+  bool started = false;
+  std::exception_ptr failure;
+  pthread_t thread;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_IO_LOADER_H

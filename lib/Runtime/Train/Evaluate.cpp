@@ -1,0 +1,58 @@
+//===- Evaluate.cpp - runs the eval program over a list ------------------===//
+//
+// In parts of one batch, through the loader's host buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Train/Evaluate.h"
+#include "Runtime/Abi/Error.h"
+#include <algorithm>
+
+namespace tts::rt {
+
+void checkEvaluable(const Model &model, const Corpus &corpus) {
+  for (uint32_t b = 0; b < model.manifest.buckets.size(); ++b)
+    if (!model.has(TTS_PROGRAM_EVAL, b))
+      throw Error(Exit::BadInput, "evaluation",
+                  "the model has no eval program for bucket " +
+                      std::to_string(b),
+                  "train without --eval-every or recompile the model");
+  if (corpus.validation.size() == 0)
+    throw Error(Exit::BadInput, corpus.directory,
+                "its validation split is empty",
+                "train without --eval-every or prepare a larger corpus");
+}
+
+void evaluate(Model &model, Loader &loader,
+              const std::vector<uint32_t> &utterances, Evaluation &result,
+              const Ran &ran) {
+  std::fill(result.losses.begin(), result.losses.end(), 0);
+  std::fill(result.denominators.begin(), result.denominators.end(), 0);
+  result.utterances = 0;
+  size_t part = size_t(model.manifest.batch);
+  for (size_t first = 0; first < utterances.size(); first += part) {
+    const HostBatch &batch =
+        loader.read(utterances.data() + first,
+                    std::min(part, utterances.size() - first));
+    for (size_t i = 0; i < batch.microBatches.size(); ++i) {
+      loader.fill(batch, i, model.arena);
+      model.run(TTS_PROGRAM_EVAL, batch.microBatches[i].bucket);
+      for (size_t l = 0; l < result.losses.size(); ++l) {
+        result.losses[l] += model.readScalar(*model.losses[l].sum);
+        result.denominators[l] +=
+            model.readScalar(*model.losses[l].denominator);
+      }
+      result.utterances += batch.microBatches[i].count;
+      if (ran)
+        ran(batch, i);
+    }
+  }
+  result.loss = 0;
+  for (size_t l = 0; l < result.losses.size(); ++l) {
+    double d = result.denominators[l];
+    result.losses[l] = d == 0 ? 0 : result.losses[l] / d;
+    result.loss += model.manifest.losses[l].coefficient * result.losses[l];
+  }
+}
+
+} // namespace tts::rt

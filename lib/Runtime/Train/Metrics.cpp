@@ -1,0 +1,114 @@
+//===- Metrics.cpp - writes metrics.jsonl --------------------------------===//
+//
+// A resumed run's file reads as that of an unbroken one: lines past the
+// checkpoint are dropped before new ones are written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Train/Metrics.h"
+#include "Runtime/Abi/Error.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace tts::rt {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// The lines of an older file that a resumed run still stands behind.
+std::string keptLines(const std::string &path, int64_t step) {
+  if (!exists(path))
+    return "";
+  std::string text = readWholeFile(path, ~uint64_t(0)), kept;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = text.find('\n', begin);
+    if (end == std::string::npos)
+      break; // cut off by a kill
+    std::string line = text.substr(begin, end + 1 - begin);
+    begin = end + 1;
+    Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (json.is_object() && json.contains("step") &&
+        json["step"].is_number_integer() && json["step"].get<int64_t>() <= step)
+      kept += line;
+  }
+  return kept;
+}
+
+Json byName(const Manifest &manifest, const std::vector<double> &values) {
+  Json json = Json::object();
+  for (size_t i = 0; i < values.size(); ++i)
+    json[manifest.losses[i].name] = values[i];
+  return json;
+}
+
+} // namespace
+
+Metrics::Metrics(const std::string &directory, const Manifest &manifest,
+                 bool resume, int64_t resumedStep)
+    : manifest(manifest) {
+  if (directory.empty())
+    return;
+  makeDirectories(directory);
+  std::string path = directory + "/metrics.jsonl";
+  std::string kept = resume ? keptLines(path, resumedStep) : "";
+  std::string beside = directory + "/.metrics.jsonl.tmp";
+  File fresh = File::openToWrite(beside);
+  fresh.write(kept);
+  fresh.syncAndClose();
+  if (std::rename(beside.c_str(), path.c_str()) != 0)
+    throw Error(Exit::CannotContinue, path,
+                std::string("cannot be written (") + std::strerror(errno) + ")",
+                "choose another --log-dir");
+  file = File::openToAppend(path);
+}
+
+void Metrics::update(const UpdateMetrics &m) {
+  if (!file.isOpen())
+    return;
+  double padding =
+      m.paddedFrames ? 1 - double(m.frames) / double(m.paddedFrames) : 0;
+  Json json = {{"step", m.step},
+               {"epoch", m.epoch},
+               {"loss", m.loss},
+               {"losses", byName(manifest, *m.losses)},
+               {"lr", m.lr},
+               {"grad_norm", m.gradNorm},
+               {"utterances", m.utterances},
+               {"frames", m.frames},
+               {"padding_fraction", padding},
+               {"seconds", m.seconds},
+               {"skipped", 0},
+               {"loss_scale", 1.0}};
+  file.write(json.dump() + "\n");
+}
+
+void Metrics::evaluation(int64_t step, double loss,
+                         const std::vector<double> &losses,
+                         uint64_t utterances, double seconds) {
+  if (!file.isOpen())
+    return;
+  Json json = {{"step", step},
+               {"val_loss", loss},
+               {"val_losses", byName(manifest, losses)},
+               {"utterances", utterances},
+               {"seconds", seconds}};
+  file.write(json.dump() + "\n");
+}
+
+void Metrics::final(const FinalMetrics &m) {
+  if (!file.isOpen())
+    return;
+  Json json = {{"final", true},
+               {"planned_peak_bytes", m.plannedPeak},
+               {"measured_peak_bytes", m.measuredPeak},
+               {"peak_after_first_update_bytes", m.peakAfterFirstUpdate},
+               {"planned_arena_bytes", m.plannedArena},
+               {"arena_high_water_bytes", m.arenaHighWater},
+               {"large_allocations_after_start", m.largeAllocations}};
+  file.write(json.dump() + "\n");
+}
+
+} // namespace tts::rt

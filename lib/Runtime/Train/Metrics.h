@@ -1,0 +1,52 @@
+//===- Metrics.h - metrics.jsonl -----------------------------------------===//
+//
+// One JSON object per line, written with one write(2) each, so that the file is
+// whole up to the last update whatever happens.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_TRAIN_METRICS_H
+#define TTS_RUNTIME_TRAIN_METRICS_H
+
+#include "Runtime/Abi/Manifest.h"
+#include "Runtime/IO/File.h"
+#include <vector>
+
+namespace tts::rt {
+
+struct UpdateMetrics {
+  int64_t step;
+  uint64_t epoch;
+  double loss;
+  const std::vector<double> *losses;
+  double lr, gradNorm;
+  uint64_t utterances, frames, paddedFrames;
+  double seconds;
+};
+
+struct FinalMetrics {
+  uint64_t plannedPeak, measuredPeak, peakAfterFirstUpdate;
+  uint64_t plannedArena, arenaHighWater;
+  uint64_t largeAllocations;
+};
+
+class Metrics {
+public:
+  /// Writes nowhere when `directory` is empty. Resuming keeps the lines up to
+  /// `resumedStep` of a file that is there; else the file starts empty.
+  Metrics(const std::string &directory, const Manifest &manifest, bool resume,
+          int64_t resumedStep);
+
+  void update(const UpdateMetrics &m);
+  void evaluation(int64_t step, double loss, const std::vector<double> &losses,
+                  uint64_t utterances, double seconds);
+  void final(const FinalMetrics &m);
+
+private:
+  const Manifest &manifest;
+  File file;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_TRAIN_METRICS_H

@@ -1,0 +1,233 @@
+//===- Train.cpp - the training loop -------------------------------------===//
+//
+// Everything counts in optimizer updates. Between two updates: signals, time,
+// validation, checkpoints; nowhere else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Train/Train.h"
+#include "Runtime/Abi/Error.h"
+#include "Runtime/Memory/Allocations.h"
+#include "Runtime/Memory/Machine.h"
+#include "Runtime/Train/Dump.h"
+#include "Runtime/Train/Initialize.h"
+#include "Runtime/Train/Signals.h"
+#include "Runtime/Train/Weights.h"
+#include <chrono>
+#include <cmath>
+
+namespace tts::rt {
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+template <typename T> bool anyNonFinite(const char *data, uint64_t bytes) {
+  const T *values = reinterpret_cast<const T *>(data);
+  for (uint64_t i = 0; i < bytes / sizeof(T); ++i)
+    if (!std::isfinite(values[i]))
+      return true;
+  return false;
+}
+
+} // namespace
+
+Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
+    : options(o), corpus(o.data), model(blob, 0, kernels), result(model),
+      evaluation(model) {
+  restore();
+  Schedule::parse(options.schedule, schedule.kind);
+  schedule.lr = options.lr;
+  schedule.warmup = options.warmup;
+  schedule.updates = options.steps;
+  if (options.evalEvery || options.evaluate)
+    checkEvaluable(model, corpus);
+  bool trains = !options.evaluate && options.dumpOrder.empty();
+  if (trains && !options.checkpointDir.empty()) {
+    checkpoints = std::make_unique<Checkpoints>(
+        options.checkpointDir, model.manifest, model.arena, options.keep);
+    if (!options.resume && !checkpoints->empty())
+      throw Error(Exit::BadUsage, "--checkpoint-dir",
+                  options.checkpointDir + " holds another run's checkpoints",
+                  "add --resume or choose an empty directory");
+  }
+  loader = std::make_unique<Loader>(corpus, model.manifest, state.seed,
+                                    state.position);
+  metrics = std::make_unique<Metrics>(options.logDir, model.manifest,
+                                      options.resume, state.step);
+  buckets.reserve(size_t(model.manifest.batch) + model.manifest.buckets.size());
+  countLargeAllocations();
+}
+
+void Run::restore() {
+  state.corpus = corpus.identity();
+  state.seed = options.seed.value_or(0);
+  if (!options.resume) {
+    initializeParameters(model.manifest, model.arena, state.seed);
+    if (!options.initFrom.empty()) {
+      loadWeights(model.manifest, model.arena, options.initFrom);
+      resetStates(model.manifest, model.arena);
+    }
+    return;
+  }
+  std::string folder =
+      findCheckpoint(options.resumeFrom.empty() ? options.checkpointDir
+                                                : options.resumeFrom);
+  resetStates(model.manifest, model.arena);
+  RunState saved = loadCheckpoint(folder, model.manifest, model.arena);
+  if (options.evaluate)
+    return;
+  if (options.seed && *options.seed != saved.seed)
+    throw Error(Exit::BadUsage, "--seed",
+                "the checkpoint's is " + std::to_string(saved.seed),
+                "drop the flag or start without --resume");
+  if (saved.corpus != corpus.identity())
+    throw Error(Exit::BadInput, folder,
+                "it was trained on another corpus than " + corpus.directory,
+                "give that one, or start with --init-from its weights");
+  state = saved;
+}
+
+void Run::run() {
+  if (options.evaluate)
+    return evaluateOnly();
+  if (!options.dumpOrder.empty())
+    return dumpOrder();
+  for (uint32_t b = 0; b < model.manifest.buckets.size(); ++b)
+    if (!model.optimizer || !model.has(TTS_PROGRAM_BACKWARD, b))
+      throw Error(Exit::BadUsage, "model", "it was compiled without training",
+                  "use --evaluate or recompile it");
+  train();
+}
+
+void Run::train() {
+  Clock::time_point start = Clock::now();
+  progress = std::make_unique<Progress>(state.step, options.steps);
+  bool unlimited = options.steps == 0 && options.maxSeconds > 0;
+  while (unlimited || state.step < options.steps) {
+    oneUpdate();
+    bool last = !unlimited && state.step >= options.steps;
+    bool stop = interrupted();
+    bool late = options.maxSeconds > 0 && secondsSince(start) >= options.maxSeconds;
+    if (options.evalEvery && (state.step % options.evalEvery == 0 || last))
+      validate();
+    bool due = options.checkpointEvery &&
+               state.step % options.checkpointEvery == 0;
+    if (due || stop || late)
+      save();
+    if (stop) {
+      finish();
+      throw Error(Exit::Interrupted, "train",
+                  "interrupted after update " + std::to_string(state.step),
+                  checkpoints ? "saved " + checkpoints->pathOf(state.step) +
+                                    ", continue with --resume"
+                              : "nothing is saved without --checkpoint-dir");
+    }
+    if (late)
+      break;
+  }
+  save();
+  finish();
+}
+
+void Run::oneUpdate() {
+  Clock::time_point start = Clock::now();
+  const HostBatch &batch = loader->next();
+  buckets.clear();
+  for (const MicroBatch &micro : batch.microBatches)
+    buckets.push_back(micro.bucket);
+  int64_t step = state.step + 1;
+  MicroBatches micro{buckets.data(), buckets.size(),
+                     [&](size_t i) { loader->fill(batch, i, model.arena); },
+                     [&](size_t done) {
+                       progress->microBatch(step, done, buckets.size());
+                     }};
+  double lr = schedule.rate(step);
+  runUpdate(model, micro, {state.seed, step, lr, options.weightDecay}, result);
+  if (!result.finite)
+    stopNonFinite(batch);
+  state.step = step;
+  state.position = batch.after;
+  UpdateMetrics m{step,
+                  batch.epoch,
+                  result.loss,
+                  &result.losses,
+                  lr,
+                  result.gradNorm,
+                  batch.utterances.size(),
+                  batch.frames,
+                  batch.paddedFrames,
+                  secondsSince(start)};
+  metrics->update(m);
+  progress->update(m);
+  if (!peakAfterFirstUpdate)
+    peakAfterFirstUpdate = peakResidentBytes();
+}
+
+void Run::stopNonFinite(const HostBatch &batch) {
+  if (progress)
+    progress->end();
+  std::string ids;
+  for (uint32_t u : batch.utterances)
+    ids += (ids.empty() ? "" : ", ") + corpus.id(u);
+  std::string kept =
+      checkpoints && checkpoints->lastSaved() >= 0
+          ? "the last good checkpoint is " +
+                checkpoints->pathOf(checkpoints->lastSaved())
+          : "there is no checkpoint";
+  throw Error(Exit::CannotContinue, "update " + std::to_string(state.step + 1),
+              firstNonFinite() + " is not finite (utterances " + ids +
+                  "); the weights are those of update " +
+                  std::to_string(state.step),
+              kept + ": lower --lr or look at these utterances");
+}
+
+std::string Run::firstNonFinite() const {
+  for (size_t l = 0; l < result.losses.size(); ++l)
+    if (!std::isfinite(result.losses[l]))
+      return "loss '" + model.manifest.losses[l].name + "'";
+  for (const Parameter &p : model.manifest.parameters) {
+    const char *data = model.arena.at(p.gradient.offset);
+    if (p.gradient && (p.value.dtype == TTS_F64
+                           ? anyNonFinite<double>(data, p.gradient.size)
+                           : anyNonFinite<float>(data, p.gradient.size)))
+      return "the gradient of '" + p.value.name + "'";
+  }
+  return "the gradient norm";
+}
+
+void Run::validate() {
+  Clock::time_point start = Clock::now();
+  setDraw(model, state.seed, state.step);
+  evaluate(model, *loader, loader->validation(), evaluation);
+  metrics->evaluation(state.step, evaluation.loss, evaluation.losses,
+                      evaluation.utterances, secondsSince(start));
+  if (progress)
+    progress->evaluation(state.step, evaluation.loss);
+  if (!options.saveBest.empty() && evaluation.loss < state.bestLoss) {
+    state.bestLoss = evaluation.loss;
+    state.bestStep = state.step;
+    checkpoints->saveBest(state);
+  }
+}
+
+void Run::save() {
+  if (checkpoints && checkpoints->lastSaved() != state.step)
+    checkpoints->save(state);
+}
+
+void Run::finish() {
+  if (progress)
+    progress->end();
+  if (!peakAfterFirstUpdate)
+    peakAfterFirstUpdate = peakResidentBytes();
+  metrics->final({model.manifest.peakBytes, peakResidentBytes(),
+                  peakAfterFirstUpdate, model.table.arenaBytes(),
+                  model.executor.highWater(), largeAllocationsAfterStart()});
+}
+
+} // namespace tts::rt
