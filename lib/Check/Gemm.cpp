@@ -76,6 +76,8 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
       report.fail(label, which + "has " + std::to_string(operand.size) +
                              " bytes but " + std::to_string(needed[i]) +
                              " are touched");
+    if (size != 0 && operand.offset % size != 0)
+      report.fail(label, which + "starts in the middle of an element");
     const bool reads = operand.access & TTS_READ,
                writes = operand.access & TTS_WRITE;
     const bool sound = i < 2    ? reads && !writes

@@ -1,0 +1,303 @@
+// The small table is accepted; each fault planted in it is found and named.
+#include "SmallTable.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+using tts::check::Bytes;
+using tts::check::Report;
+
+namespace {
+
+std::string all(const Report &report) {
+  std::string text;
+  for (const std::string &line : report.errors())
+    text += line + "\n";
+  return text;
+}
+
+#define EXPECT_FOUND(table, words)                                             \
+  do {                                                                         \
+    const Report report = (table).check();                                     \
+    EXPECT_FALSE(report.ok());                                                 \
+    EXPECT_NE(all(report).find(words), std::string::npos) << all(report);      \
+  } while (false)
+
+TEST(Certificate, SmallTableHolds) {
+  const SmallTable table;
+  const Report report = table.check();
+  EXPECT_TRUE(report.ok()) << all(report);
+}
+
+TEST(Certificate, EveryErrorIsOneLineWithPlaceAndAdvice) {
+  SmallTable table;
+  table.certificate["classes"]["ema"] = "a\nb";
+  table.buffers[0].name = table.buffers[1].name;
+  const Report report = table.check();
+  EXPECT_GE(report.errors().size(), 2u);
+  for (const std::string &line : report.errors()) {
+    EXPECT_EQ(line.rfind("error: ", 0), 0u);
+    EXPECT_NE(line.find("; "), std::string::npos);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+  }
+}
+
+TEST(Mutation, OffsetShiftedByAByte) {
+  const SmallTable sound;
+  for (size_t b = 0; b < sound.buffers.size(); ++b) {
+    SmallTable table;
+    table.buffers[b].offset += 1;
+    EXPECT_FALSE(table.check().ok()) << b;
+    // Also when certificate and operands follow.
+    table.listBuffers();
+    for (TtsOperand &operand : table.operands)
+      operand.offset += operand.buffer == b;
+    EXPECT_FOUND(table, "is no multiple of 64");
+    SmallTable listed;
+    listed.certificate["buffers"][b]["offset"] =
+        listed.buffers[b].offset + 1;
+    EXPECT_FOUND(listed, "is not the step table's");
+  }
+  for (size_t o = 0; o < sound.operands.size(); ++o) {
+    SmallTable table; // its first byte is then read or written by nobody
+    table.operands[o].offset += 1;
+    EXPECT_FALSE(table.check().ok()) << o;
+  }
+}
+
+TEST(Mutation, BuffersThatMeet) {
+  SmallTable table;
+  const uint32_t delta = table.buffer("delta");
+  table.buffers[delta].offset = 1984; // into the stash, which it reads
+  for (TtsOperand &operand : table.operands)
+    if (operand.buffer == delta)
+      operand.offset = 1984;
+  table.listBuffers();
+  EXPECT_FOUND(table, "while both are live");
+  SmallTable states;
+  states.buffers[states.buffer("w.ema")].offset = 768;
+  states.listBuffers();
+  EXPECT_FOUND(states, "while both are live");
+}
+
+TEST(Mutation, AnAccessRemoved) {
+  const SmallTable sound;
+  std::map<std::string, int> missed;
+  for (uint32_t o = 0; o < sound.operands.size(); ++o) {
+    SmallTable table;
+    table.removeOperand(o);
+    if (table.check().ok()) {
+      EXPECT_EQ(sound.operands[o].access, uint32_t(TTS_READ)) << o;
+      ++missed[sound.strings.c_str() +
+               sound.buffers[sound.operands[o].buffer].name];
+    }
+  }
+  // Only reads by a kernel that is called once, of lasting bytes or inside a
+  // live range, leave no trace in the bytes. (They do in the file's hash.)
+  const std::map<std::string, int> expected = {
+      {"w", 4}, {"batch", 6}, {"stash0", 1}, {"stash1", 1}, {"mel0", 1},
+      {"mel1", 1}, {"w.gradient", 2}, {"grad_norm", 1}};
+  EXPECT_EQ(missed, expected);
+}
+
+TEST(Mutation, AWriteRemoved) {
+  const SmallTable sound;
+  for (uint32_t o = 0; o < sound.operands.size(); ++o)
+    if (sound.operands[o].access & TTS_WRITE) {
+      SmallTable table;
+      table.operands[o].access = TTS_READ;
+      EXPECT_FALSE(table.check().ok()) << o;
+      SmallTable shorter;
+      const std::string name =
+          shorter.strings.c_str() +
+          shorter.buffers[shorter.operands[o].buffer].name;
+      if (shorter.operands[o].size < 8)
+        continue;
+      shorter.operands[o].size -= 4; // the last bytes are never written
+      // The gemm takes a part of delta; its scratch nobody reads.
+      if (name != "delta" && name != "gemm.scratch") {
+        EXPECT_FALSE(shorter.check().ok()) << o;
+      }
+    }
+}
+
+TEST(Mutation, AReadOfUndefinedBytes) {
+  SmallTable table;
+  for (TtsOperand &operand : table.operands)
+    if (operand.buffer == table.buffer("delta") &&
+        operand.access == TTS_WRITE)
+      operand.access = TTS_READ_WRITE;
+  EXPECT_FOUND(table, "which nothing has defined");
+  SmallTable batch; // bucket 0 reads what only bucket 1 loads
+  for (TtsOperand &operand : batch.operands)
+    if (operand.buffer == batch.buffer("batch") && operand.size == 128)
+      operand.size = 256;
+  EXPECT_FOUND(batch, "which nothing has defined");
+}
+
+TEST(Mutation, ABufferDropped) {
+  const SmallTable sound;
+  for (uint32_t b = 0; b < sound.buffers.size(); ++b) {
+    SmallTable table;
+    table.removeBuffer(b);
+    EXPECT_FALSE(table.check().ok()) << b;
+    SmallTable listed;
+    listed.certificate["buffers"].erase(b);
+    EXPECT_FOUND(listed, "buffers has");
+  }
+}
+
+TEST(Mutation, SumsOff) {
+  const SmallTable sound;
+  for (const auto &[name, value] : sound.certificate["classes"].items())
+    for (int64_t by : {-1, 1}) {
+      SmallTable table;
+      table.certificate["classes"][name] = value.get<int64_t>() + by;
+      EXPECT_FOUND(table, "classes." + name);
+      // A second class that makes the sum right again does not help.
+      table.certificate["classes"]["unused"] = 384 - by;
+      EXPECT_FALSE(name != "unused" && table.check().ok());
+    }
+  for (const char *key :
+       {"peak_bytes", "arena_bytes", "budget_bytes", "lower_bound_bytes"})
+    for (int64_t by : {-1, 1}) {
+      SmallTable table;
+      table.certificate[key] = table.certificate[key].get<int64_t>() + by;
+      EXPECT_FOUND(table, key);
+    }
+  SmallTable over; // consistent, but over the budget
+  over.manifest["budget_bytes"] = 3303;
+  over.certificate["budget_bytes"] = 3303;
+  EXPECT_FOUND(over, "is more than budget_bytes");
+}
+
+TEST(Mutation, EntriesSwapped) {
+  const SmallTable sound;
+  for (const TtsProgram &program : sound.programs)
+    for (uint32_t e = 0; e + 1 < program.num_entries; ++e) {
+      SmallTable table;
+      TtsEntry &first = table.entries[program.first_entry + e];
+      TtsEntry &second = table.entries[program.first_entry + e + 1];
+      const uint32_t start = first.first_operand;
+      std::vector<TtsOperand> moved(
+          table.operands.begin() + start,
+          table.operands.begin() + start + first.num_operands);
+      table.operands.erase(table.operands.begin() + start,
+                           table.operands.begin() + start +
+                               first.num_operands);
+      table.operands.insert(table.operands.begin() + start +
+                                second.num_operands,
+                            moved.begin(), moved.end());
+      std::swap(first, second);
+      first.first_operand = start;
+      second.first_operand = start + first.num_operands;
+      // Two entries that do not depend on each other may swap; but the live
+      // ranges then no longer fit the accesses, or the order was needed.
+      const std::string name = table.strings.c_str() + first.name;
+      if (program.kind != TTS_PROGRAM_EVAL) {
+        EXPECT_FALSE(table.check().ok()) << name;
+      }
+    }
+}
+
+TEST(Mutation, ForbiddenWrites) {
+  SmallTable table;
+  for (TtsOperand &operand : table.operands)
+    if (operand.buffer == table.buffer("w"))
+      operand.access |= TTS_WRITE;
+  EXPECT_FOUND(table, "of class parameters");
+  SmallTable frozen;
+  frozen.manifest["parameters"][0]["frozen"] = true;
+  frozen.manifest["parameters"][0]["gradient"] = nullptr;
+  EXPECT_FOUND(frozen, "which is frozen");
+}
+
+TEST(Mutation, GemmsThatTouchMore) {
+  for (int scalar : {TTS_GEMM_M, TTS_GEMM_N, TTS_GEMM_K, TTS_GEMM_LDB,
+                     TTS_GEMM_LDC, TTS_GEMM_BATCH, TTS_GEMM_SCRATCH}) {
+    SmallTable table;
+    table.scalars[scalar] += 200;
+    table.scalars[TTS_GEMM_STRIDE_A] = 1;
+    if (scalar == TTS_GEMM_LDB) // matters from the second row on
+      table.scalars[TTS_GEMM_K] = 2;
+    EXPECT_FOUND(table, "are touched");
+  }
+  SmallTable beta; // accumulating into bytes that are said not to be read
+  beta.scalars[TTS_GEMM_BETA] = 2;
+  EXPECT_FOUND(beta, "beta");
+  SmallTable absurd;
+  absurd.scalars[TTS_GEMM_M] = INT64_MAX;
+  EXPECT_FOUND(absurd, "no sound shape");
+}
+
+TEST(Mutation, OtherHashes) {
+  SmallTable table;
+  table.certificate["hashes"]["executable"] = "00fe";
+  EXPECT_FOUND(table, "SHA-256");
+  SmallTable model;
+  model.certificate["hashes"]["model"] = "abd";
+  EXPECT_FOUND(model, "model_hash");
+}
+
+TEST(Mutation, MissingPrograms) {
+  const SmallTable sound;
+  for (size_t p = 0; p < sound.programs.size(); ++p) {
+    SmallTable table;
+    table.programs[p].kind = TTS_PROGRAM_INFER;
+    EXPECT_FALSE(table.check().ok()) << p;
+    SmallTable bucket;
+    bucket.programs[p].bucket = 7;
+    EXPECT_FALSE(bucket.check().ok()) << p;
+  }
+}
+
+TEST(Damage, TruncatedAnywhere) {
+  const SmallTable table;
+  const Bytes whole = table.blob();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    Report report;
+    tts::check::checkTable(Bytes(whole.begin(), whole.begin() + size),
+                           table.certificate.dump(), "00ff", report);
+    ASSERT_FALSE(report.ok()) << size;
+  }
+}
+
+TEST(Damage, FlippedBytesNeverCrash) {
+  const SmallTable table;
+  const std::string certificate = table.certificate.dump();
+  const Bytes whole = table.blob();
+  std::mt19937 generator(20260101);
+  int found = 0;
+  for (int i = 0; i < 2000; ++i) {
+    Bytes damaged = whole;
+    for (int flips = 1 + i % 3; flips > 0; --flips)
+      damaged[generator() % damaged.size()] ^=
+          uint8_t(1u << generator() % 8);
+    Report report;
+    tts::check::checkTable(damaged, certificate, "00ff", report);
+    found += !report.ok();
+  }
+  // The rest hit names and locations of entries or padding: no matter of bytes.
+  EXPECT_GT(found, 1300);
+}
+
+TEST(Damage, CertificatesThatAreNone) {
+  const SmallTable table;
+  const std::string text = table.certificate.dump();
+  std::mt19937 generator(7);
+  for (int i = 0; i < 1000; ++i) {
+    std::string damaged = text;
+    damaged[generator() % damaged.size()] = char(generator());
+    Report report;
+    tts::check::checkTable(table.blob(), damaged, "00ff", report);
+  }
+  for (const char *none : {"", "[]", "{}", "null", "{\"classes\": 3}"}) {
+    Report report;
+    tts::check::checkTable(table.blob(), none, "00ff", report);
+    EXPECT_FALSE(report.ok()) << none;
+  }
+}
+
+} // namespace

@@ -1,0 +1,314 @@
+// Builds the small table: states at 0, scalars at 1280, batch at 1664, transients from 1920.
+#include "SmallTable.h"
+
+#include <cstring>
+
+using nlohmann::json;
+
+static constexpr const char *anyHash = "00ff";
+
+SmallTable::SmallTable() {
+  addPersistent();
+  addPrograms();
+  addManifest();
+  listBuffers();
+}
+
+uint32_t SmallTable::text(const std::string &name) {
+  const uint32_t offset = uint32_t(strings.size());
+  strings += name;
+  strings += '\0';
+  return offset;
+}
+
+void SmallTable::addPersistent() {
+  struct {
+    const char *name;
+    uint32_t klass;
+    uint64_t offset, size;
+  } const all[] = {{"w", TTS_CLASS_PARAMETERS, 0, 256},
+                   {"w.gradient", TTS_CLASS_GRADIENTS, 256, 256},
+                   {"w.moment1", TTS_CLASS_OPTIMIZER, 512, 256},
+                   {"w.moment2", TTS_CLASS_OPTIMIZER, 768, 256},
+                   {"w.ema", TTS_CLASS_EMA, 1024, 256},
+                   {"draw", TTS_CLASS_BUFFERS, 1280, 16},
+                   {"loss_weight.mel", TTS_CLASS_BUFFERS, 1344, 4},
+                   {"loss_sum.mel", TTS_CLASS_BUFFERS, 1408, 4},
+                   {"denominator.mel", TTS_CLASS_BUFFERS, 1472, 4},
+                   {"optimizer", TTS_CLASS_BUFFERS, 1536, 32},
+                   {"grad_norm", TTS_CLASS_BUFFERS, 1600, 4},
+                   {"batch", TTS_CLASS_BATCH, 1664, 256}};
+  for (const auto &each : all)
+    buffers.push_back({text(each.name), text("model.mlir"), each.klass,
+                       TTS_NO_BUCKET, TTS_NO_BUCKET, 0, UINT32_MAX, 0,
+                       each.offset, each.size});
+}
+
+uint32_t SmallTable::beginProgram(const std::string &name, uint32_t kind,
+                                  uint32_t bucket) {
+  programs.push_back(
+      {text(name), kind, bucket, uint32_t(entries.size()), 0, 0});
+  return uint32_t(programs.size() - 1);
+}
+
+/// A buffer live at the entry that is added next, and at no other yet.
+uint32_t SmallTable::addTransient(const std::string &name, uint32_t klass,
+                                  uint64_t offset, uint64_t size) {
+  const uint32_t program = uint32_t(programs.size() - 1);
+  const uint32_t entry = programs.back().num_entries;
+  buffers.push_back({text(name), text("model.mlir:7"), klass, program, program,
+                     entry, entry, 0, offset, size});
+  return uint32_t(buffers.size() - 1);
+}
+
+void SmallTable::addEntry(const std::string &function,
+                          const std::vector<Use> &uses,
+                          const std::vector<int64_t> &numbers) {
+  const bool library = function.rfind("rt.", 0) == 0;
+  auto known = functionIndex.find(function);
+  if (known == functionIndex.end()) {
+    known =
+        functionIndex.insert({function, uint32_t(functions.size())}).first;
+    functions.push_back({text(function), library ? TTS_FUNCTION_LIBRARY
+                                                 : TTS_FUNCTION_KERNEL});
+  }
+  const uint32_t program = uint32_t(programs.size() - 1);
+  const uint32_t index = programs.back().num_entries++;
+  entries.push_back({known->second, text("op." + function),
+                     text("model.mlir:9"), uint32_t(operands.size()),
+                     uint32_t(uses.size()), uint32_t(scalars.size()),
+                     uint32_t(numbers.size()), library ? 0u : 8u});
+  scalars.insert(scalars.end(), numbers.begin(), numbers.end());
+  for (const Use &use : uses) {
+    TtsBuffer &buffer = buffers[use.buffer];
+    operands.push_back({buffer.offset, use.size ? use.size : buffer.size,
+                        use.access, use.buffer});
+    if (buffer.program != TTS_NO_BUCKET) {
+      buffer.last_program = program;
+      buffer.last_entry = index;
+    }
+  }
+}
+
+void SmallTable::addBucket(uint32_t bucket) {
+  const uint64_t size = 128 * (bucket + 1);
+  const std::string suffix = std::to_string(bucket);
+  const uint32_t w = buffer("w"), batch = buffer("batch"),
+                 sum = buffer("loss_sum.mel"),
+                 denominator = buffer("denominator.mel");
+  beginProgram("denominators", TTS_PROGRAM_DENOMINATORS, bucket);
+  addEntry("count", {{batch, TTS_READ, size}, {denominator, TTS_WRITE}});
+
+  beginProgram("forward", TTS_PROGRAM_FORWARD, bucket);
+  const uint32_t stash =
+      addTransient("stash" + suffix, TTS_CLASS_ACTIVATIONS, 1920, size);
+  const uint32_t scratch =
+      addTransient("forward.scratch", TTS_CLASS_WORKSPACE, 2176, 64);
+  addEntry("mul" + suffix, {{w, TTS_READ},
+                            {batch, TTS_READ, size},
+                            {stash, TTS_WRITE},
+                            {scratch, TTS_WRITE}});
+  addEntry("loss" + suffix, {{stash, TTS_READ},
+                             {batch, TTS_READ, size},
+                             {scratch, TTS_READ},
+                             {sum, TTS_WRITE}});
+
+  beginProgram("backward", TTS_PROGRAM_BACKWARD, bucket);
+  const uint32_t delta =
+      addTransient("delta", TTS_CLASS_ACTIVATIONS, 2176, 64);
+  addEntry("lossgrad" + suffix, {{stash, TTS_READ},
+                                 {buffer("loss_weight.mel"), TTS_READ},
+                                 {delta, TTS_WRITE}});
+  const uint32_t gemm =
+      addTransient("gemm.scratch", TTS_CLASS_WORKSPACE, 2240, 64);
+  // gradient[8x8] += delta[8x1] · batch[1x8], 64 bytes of scratch
+  addEntry("rt.gemm",
+           {{delta, TTS_READ, 32},
+            {batch, TTS_READ, 32},
+            {buffer("w.gradient"), TTS_READ_WRITE},
+            {gemm, TTS_WRITE}},
+           {TTS_F32, 8, 8, 1, 1, 8, 8, 0, 0, 1, 1, 0, 0, 0, 64});
+}
+
+void SmallTable::addUpdate() {
+  beginProgram("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
+  addEntry("norm", {{buffer("w.gradient"), TTS_READ},
+                    {buffer("grad_norm"), TTS_WRITE}});
+  addEntry("adamw", {{buffer("optimizer"), TTS_READ},
+                     {buffer("grad_norm"), TTS_READ},
+                     {buffer("w.gradient"), TTS_READ},
+                     {buffer("w"), TTS_READ_WRITE},
+                     {buffer("w.moment1"), TTS_READ_WRITE},
+                     {buffer("w.moment2"), TTS_READ_WRITE},
+                     {buffer("w.ema"), TTS_READ_WRITE}});
+}
+
+void SmallTable::addPrograms() {
+  beginProgram("zero", TTS_PROGRAM_ZERO, TTS_NO_BUCKET);
+  addEntry("zero", {{buffer("w.gradient"), TTS_WRITE}});
+  for (uint32_t bucket : {0u, 1u})
+    addBucket(bucket);
+  addUpdate();
+  for (uint32_t bucket : {0u, 1u}) {
+    const uint64_t size = 128 * (bucket + 1);
+    beginProgram("eval", TTS_PROGRAM_EVAL, bucket);
+    const uint32_t mel = addTransient("mel" + std::to_string(bucket),
+                                      TTS_CLASS_ACTIVATIONS, 1920, size);
+    addEntry("predict" + std::to_string(bucket),
+             {{buffer("w"), TTS_READ},
+              {buffer("batch"), TTS_READ, size},
+              {mel, TTS_WRITE}});
+    addEntry("count", {{buffer("batch"), TTS_READ, size},
+                       {buffer("denominator.mel"), TTS_WRITE}});
+    addEntry("score" + std::to_string(bucket),
+             {{mel, TTS_READ}, {buffer("loss_sum.mel"), TTS_WRITE}});
+  }
+}
+
+void SmallTable::addManifest() {
+  auto place = [&](const char *name) {
+    const TtsBuffer &b = buffers[buffer(name)];
+    return json{{"name", name}, {"offset", b.offset}, {"size", b.size}};
+  };
+  manifest = {{"version", 1},
+              {"model_hash", "abc"},
+              {"batch", 16},
+              {"precision", "fp32"},
+              {"arena_bytes", arenaBytes},
+              {"peak_bytes", 3304},
+              {"overhead_bytes", 1000},
+              {"host_buffer_bytes", 500},
+              {"budget_bytes", 4000}};
+  json w = place("w");
+  w["frozen"] = false;
+  w["gradient"] = place("w.gradient");
+  w["moment1"] = place("w.moment1");
+  w["moment2"] = place("w.moment2");
+  w["ema"] = place("w.ema");
+  manifest["parameters"] = {w};
+  for (const char *name : {"draw", "loss_weight.mel", "loss_sum.mel",
+                           "denominator.mel", "optimizer", "grad_norm"})
+    manifest["scalars"].push_back(place(name));
+  for (int64_t bucket : {0, 1}) {
+    const int64_t size = 128 * (bucket + 1);
+    manifest["buckets"].push_back(
+        {{"dims", {{"frames", 100 * (bucket + 1)}}},
+         {"micro_batch", 4},
+         {"inputs", {{{"name", "x"}, {"offset", 1664}, {"size", size}}}}});
+    manifest["outputs"].push_back({{"name", "mel"},
+                                   {"bucket", bucket},
+                                   {"offset", 1920},
+                                   {"size", size}});
+  }
+  certificate = {{"version", 1},
+                 {"hashes", {{"executable", anyHash}, {"model", "abc"}}},
+                 {"batch", 16},
+                 {"precision", "fp32"},
+                 {"arena_bytes", arenaBytes},
+                 {"peak_bytes", 3304},
+                 {"budget_bytes", 4000},
+                 {"lower_bound_bytes", 1920},
+                 {"buckets", json::array()}};
+  for (const json &bucket : manifest["buckets"])
+    certificate["buckets"].push_back(
+        {{"dims", bucket["dims"]}, {"micro_batch", bucket["micro_batch"]}});
+  // Most is live in forward[1] (stash 256, scratch 64), first of two moments
+  // with as many bytes; backward[1] has them in activations alone.
+  certificate["classes"] = {
+      {"parameters", 256}, {"half_copies", 0},   {"gradients", 256},
+      {"optimizer", 512},  {"ema", 256},         {"activations", 256},
+      {"batch", 256},      {"workspace", 64},    {"collectives", 0},
+      {"buffers", 64},     {"unused", 384},      {"overhead", 1000}};
+}
+
+void SmallTable::listBuffers() {
+  static const char *const classes[] = {
+      "parameters",  "half_copies", "gradients", "optimizer",   "ema",
+      "activations", "batch",       "workspace", "collectives", "buffers"};
+  certificate["buffers"] = json::array();
+  for (const TtsBuffer &b : buffers) {
+    std::string program = "persistent";
+    if (b.program != TTS_NO_BUCKET) {
+      program = strings.c_str() + programs[b.program].name;
+      if (programs[b.program].bucket != TTS_NO_BUCKET)
+        program += "[" + std::to_string(programs[b.program].bucket) + "]";
+    }
+    certificate["buffers"].push_back({{"name", strings.c_str() + b.name},
+                                      {"loc", strings.c_str() + b.loc},
+                                      {"class", classes[b.klass]},
+                                      {"program", program},
+                                      {"offset", b.offset},
+                                      {"size", b.size}});
+  }
+}
+
+uint32_t SmallTable::buffer(const std::string &name) const {
+  for (uint32_t b = 0; b < buffers.size(); ++b)
+    if (strings.c_str() + buffers[b].name == name)
+      return b;
+  return UINT32_MAX;
+}
+
+uint32_t SmallTable::program(const std::string &name, uint32_t bucket) const {
+  for (uint32_t p = 0; p < programs.size(); ++p)
+    if (strings.c_str() + programs[p].name == name &&
+        programs[p].bucket == bucket)
+      return p;
+  return UINT32_MAX;
+}
+
+void SmallTable::removeOperand(uint32_t index) {
+  operands.erase(operands.begin() + index);
+  for (TtsEntry &entry : entries)
+    if (entry.first_operand > index)
+      --entry.first_operand;
+    else if (entry.first_operand + entry.num_operands > index)
+      --entry.num_operands;
+}
+
+void SmallTable::removeBuffer(uint32_t index) {
+  buffers.erase(buffers.begin() + index);
+  for (TtsOperand &operand : operands)
+    if (operand.buffer == index)
+      operand.buffer = 0; // whose bytes are others
+    else if (operand.buffer > index)
+      --operand.buffer;
+  listBuffers();
+}
+
+tts::check::Bytes SmallTable::blob() const {
+  tts::check::Bytes bytes(sizeof(TtsTableHeader));
+  auto append = [&](const void *data, size_t count, size_t size) {
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+    const TtsRange range = {bytes.size(), count};
+    bytes.resize(bytes.size() + count * size);
+    if (count > 0)
+      std::memcpy(bytes.data() + range.offset, data, count * size);
+    return range;
+  };
+  TtsTableHeader header = {};
+  std::memcpy(header.magic, TTS_TABLE_MAGIC, sizeof(header.magic));
+  header.version = TTS_TABLE_VERSION;
+  header.header_bytes = sizeof(header);
+  header.arena_bytes = arenaBytes;
+  auto records = [&](const auto &all) {
+    return append(all.data(), all.size(), sizeof(all[0]));
+  };
+  header.functions = records(functions);
+  header.programs = records(programs);
+  header.entries = records(entries);
+  header.operands = records(operands);
+  header.scalars = records(scalars);
+  header.buffers = records(buffers);
+  header.strings = records(strings);
+  header.manifest = records(manifest.dump());
+  header.total_bytes = bytes.size();
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
+tts::check::Report SmallTable::check() const {
+  tts::check::Report report;
+  tts::check::checkTable(blob(), certificate.dump(), anyHash, report);
+  return report;
+}

@@ -1,0 +1,63 @@
+//===- SmallTable.h - a table and its certificate, made by hand -*- C++ -*-===//
+//
+// One parameter, one loss, two buckets, every program: small enough that its
+// figures were added up on paper. Tests change its records and look what happens.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_TEST_UNIT_CHECK_SMALLTABLE_H
+#define TTS_TEST_UNIT_CHECK_SMALLTABLE_H
+
+#include "Check.h"
+#include "tts-runtime/Format.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+struct SmallTable {
+  SmallTable();
+
+  uint64_t arenaBytes = 2304;
+  std::vector<TtsFunction> functions;
+  std::vector<TtsProgram> programs;
+  std::vector<TtsEntry> entries;
+  std::vector<TtsOperand> operands;
+  std::vector<int64_t> scalars;
+  std::vector<TtsBuffer> buffers;
+  std::string strings{'\0'};
+  nlohmann::json manifest, certificate;
+
+  tts::check::Bytes blob() const;
+  /// What the checker says about it, hash and all.
+  tts::check::Report check() const;
+
+  uint32_t buffer(const std::string &name) const;
+  uint32_t program(const std::string &name, uint32_t bucket) const;
+  void removeOperand(uint32_t index);
+  /// Out of the table and of the certificate; its accesses stay.
+  void removeBuffer(uint32_t index);
+  /// The certificate's list of buffers as the records say.
+  void listBuffers();
+
+private:
+  uint32_t text(const std::string &name);
+  void addPersistent();
+  void addPrograms();
+  void addBucket(uint32_t bucket);
+  void addUpdate();
+  void addManifest();
+  uint32_t beginProgram(const std::string &name, uint32_t kind,
+                        uint32_t bucket);
+  struct Use {
+    uint32_t buffer;
+    uint32_t access;
+    uint64_t size = 0; ///< from its start; 0 is all of it
+  };
+  void addEntry(const std::string &function, const std::vector<Use> &uses,
+                const std::vector<int64_t> &numbers = {});
+  uint32_t addTransient(const std::string &name, uint32_t klass,
+                        uint64_t offset, uint64_t size);
+  std::map<std::string, uint32_t> functionIndex;
+};
+
+#endif // TTS_TEST_UNIT_CHECK_SMALLTABLE_H
