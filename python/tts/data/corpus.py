@@ -150,10 +150,15 @@ def replacing(out: Path) -> Iterator[Path]:
         yield folder
         if out.exists():
             out.rename(old)
-        folder.rename(out)
+        try:
+            folder.rename(out)
+        except OSError:
+            if old.exists():
+                old.rename(out)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def read_manifest(folder: Path) -> dict:

@@ -21,15 +21,18 @@ class Parser(argparse.ArgumentParser):
 
 
 def run_tool(main: Callable[[], int | None]) -> int:
-    """Runs a tool's main and turns its InputError, or an operating system's refusal, into a line and exit 1."""
+    """Runs a tool's main; what the user can mend becomes one line and exit 1, Ctrl-C exit 130."""
     try:
         return main() or 0
     except InputError as error:
-        print(str(error).replace("\n", " "), file=sys.stderr)
+        line = str(error).replace("\n", " ")
     except OSError as error:
-        place = error.filename or "system"
-        print(
-            f"error: {place}: {error.strerror or error}; check the path, its rights and the disk's free space",
-            file=sys.stderr,
-        )
+        place, wrong = error.filename or "system", error.strerror or error
+        line = f"error: {place}: {wrong}; check the path, its rights and the disk's free space"
+    except ModuleNotFoundError as error:
+        line = f"error: Python module {error.name}: not installed; run scripts/setup.sh and use .venv/bin/python"
+    except KeyboardInterrupt:
+        print("error: interrupted: nothing was written; run it again", file=sys.stderr)
+        return 130
+    print(line, file=sys.stderr)
     return 1

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from safetensors import safe_open
 from tts.audio.features import Features
 from tts.data import corpus, shards
 from tts.data.check import check
-from tts.data.errors import InputError
+from tts.data.errors import InputError, run_tool
 from tts.data.synthetic import Range, synthesize
 
 TEXT, FRAMES = Range(8, 24), Range(32, 96)
@@ -128,8 +129,20 @@ def test_only_a_corpus_is_replaced_and_never_by_half_of_one(folder, monkeypatch)
         synthesize(folder, 12, 8, TEXT, FRAMES)
     assert contents(folder) == before and [p.name for p in folder.parent.iterdir()] == ["corpus"]
     monkeypatch.undo()
+    renamed = Path.rename
+
+    def refuses(path, target):
+        if path.name.endswith(".new"):
+            raise OSError(5, "Input/output error", str(path))
+        return renamed(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuses)
+    with pytest.raises(OSError, match="Input/output"):
+        synthesize(folder, 12, 8, TEXT, FRAMES)
+    assert contents(folder) == before and [p.name for p in folder.parent.iterdir()] == ["corpus"]
+    monkeypatch.undo()
     synthesize(folder, 12, 8, TEXT, FRAMES)
-    assert contents(folder) != before and check(folder)
+    assert contents(folder) != before and check(folder) and [p.name for p in folder.parent.iterdir()] == ["corpus"]
     (folder / "manifest.json").unlink()
     with pytest.raises(InputError, match="exists and is not a corpus"):
         synthesize(folder, 12, 8, TEXT, FRAMES)
@@ -282,3 +295,25 @@ def test_a_corpus_needs_training_data(tmp_path):
     with pytest.raises(InputError, match="no utterance is left for training"):
         corpus.write(tmp_path / "c", Features(), [], {"train": [], "validation": []}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "told"),
+    [
+        (InputError("a", "is\nwrong", "mend it"), 1, "error: a: is wrong; mend it\n"),
+        (OSError(28, "No space left on device", "f"), 1, "error: f: No space left on device; check the path"),
+        (
+            ModuleNotFoundError("x", name="librosa"),
+            1,
+            "error: Python module librosa: not installed; run scripts/setup.sh",
+        ),
+        (KeyboardInterrupt(), 130, "error: interrupted: "),
+    ],
+)
+def test_what_the_user_can_mend_is_one_line(capsys, raised, code, told):
+    def main():
+        raise raised
+
+    assert run_tool(main) == code
+    said = capsys.readouterr().err
+    assert said.startswith(told) and said.count("\n") == 1 and "; " in said
