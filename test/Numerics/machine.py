@@ -8,40 +8,48 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from interpreted import InterpretedSession
 from tts.runtime import RuntimeFailure, Session
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
 
 
-def compiler() -> Path:
-    """tts-compile; without it the test is skipped."""
-    path = TOOLS / "tts-compile"
+def tool(name: str) -> Path:
+    """A program of the build; without it the test is skipped."""
+    path = TOOLS / name
     if not path.exists():
         pytest.skip(f"no {path}: build first, or set TTS_BIN")
     return path
 
 
-def compile_model(text: str, folder: Path, *flags: str) -> Path:
+def compile_model(text: str, folder: Path, micro_batch: int, precision: str) -> Session:
     """The model as a shared library; equal text and flags are compiled once."""
+    flags = [f"--micro-batch={micro_batch}", f"--precision={precision}"]
     key = hashlib.sha256("\0".join([text, *flags]).encode()).hexdigest()[:16]
     library = Path(folder) / f"model-{key}.so"
     if not library.exists():
         source = library.with_suffix(".mlir")
         source.write_text(text)
-        command = [compiler(), "--memory-budget=16G", *flags, source, "-o", library]
+        command = [tool("tts-compile"), "--memory-budget=16G", *flags, source, "-o", library]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stderr[-4000:]}"
-    return library
+    return Session(library)
+
+
+def interpret(text: str, folder: Path, micro_batch: int) -> InterpretedSession:
+    """What Differentiate makes of the model, for NumPy."""
+    source = Path(folder) / f"interpreted-{hashlib.sha256(text.encode()).hexdigest()[:16]}.mlir"
+    source.write_text(text)
+    return InterpretedSession(tool("tts-opt"), source, micro_batch)
 
 
 class Machine:
-    """One compiled model; batches are dictionaries of arrays over utterances, cut here into micro-batches."""
+    """One model; batches are dictionaries of arrays over utterances, cut here into micro-batches."""
 
-    def __init__(self, text: str, folder: Path, micro_batch: int, precision: str = "fp64", flags=()):
-        library = compile_model(text, folder, f"--micro-batch={micro_batch}", f"--precision={precision}", *flags)
-        self.session, self.micro_batch = Session(library), micro_batch
-        assert all(b["micro_batch"] == micro_batch for b in self.session.buckets)
+    def __init__(self, session, micro_batch: int):
+        self.session, self.micro_batch = session, micro_batch
+        assert all(b["micro_batch"] == micro_batch for b in session.buckets)
 
     def close(self):
         self.session.close()
@@ -129,4 +137,4 @@ def worst_error(found: dict, expected: dict, floor: float) -> tuple[float, str]:
     return max((relative_error(found[n], expected[n], floor * whole), n) for n in expected)
 
 
-__all__ = ["Machine", "RuntimeFailure", "compile_model", "compiler", "relative_error", "worst_error"]
+__all__ = ["Machine", "RuntimeFailure", "compile_model", "relative_error", "tool", "worst_error"]

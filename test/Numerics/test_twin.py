@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import twin
 
-from machine import compiler
+from machine import tool
 from tts.audio.features import Features
 from tts.data import corpus
 from tts.models.fastspeech2 import SIZES, text
@@ -61,7 +61,7 @@ def test_first_weights_are_the_runtimes(machine):
 
 
 def run_twin(folder, *flags) -> tuple[int, dict]:
-    compiler()
+    tool("tts-compile")
     code = twin.main(["--size=tiny", f"--out={folder}", "--warmup=5", "--lr=3e-3", *flags])
     return code, json.loads((folder / "twin.json").read_text())
 

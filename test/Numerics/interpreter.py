@@ -1,0 +1,323 @@
+"""What each op of the tts dialect means, in NumPy and f64, after the descriptions in its TableGen files."""
+
+import math
+
+import numpy as np
+
+import philox
+
+RULES = {}
+
+
+def rule(*names):
+    def register(function):
+        RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+class Context:
+    """What a rule knows besides operands: attributes, the results' sizes."""
+
+    def __init__(self, attributes: dict, sizes: list[tuple[int, ...]]):
+        self.attributes, self.sizes = attributes, sizes
+
+    def __getattr__(self, name):
+        return self.attributes[name]
+
+
+def run(op, operands: list[np.ndarray], dims: dict[str, int]) -> list[np.ndarray]:
+    """The results of one op."""
+    sizes = [t.sizes(dims) for t in op.types]
+    results = RULES[op.name.removeprefix("tts.")](Context(op.attributes, sizes), *operands)
+    results = list(results) if isinstance(results, tuple) else [results]
+    for result, size, kind in zip(results, sizes, op.types):
+        assert np.shape(result) == size, f"{op.name}: {np.shape(result)} is not {size}"
+        assert np.asarray(result).dtype.kind == kind.dtype[0], f"{op.name}: {np.asarray(result).dtype}"
+    return results
+
+
+def valid(lengths, time: int, rank: int) -> np.ndarray:
+    keep = np.arange(time) < lengths[:, None]
+    return keep if rank == 2 else keep[..., None]
+
+
+# Element-wise
+
+SQRT_2_PI = math.sqrt(2 / math.pi)
+RULES |= {
+    "add": lambda c, x, y: x + y,
+    "sub": lambda c, x, y: x - y,
+    "mul": lambda c, x, y: x * y,
+    "div": lambda c, x, y: x / y,
+    "neg": lambda c, x: -x,
+    "abs": lambda c, x: np.abs(x),
+    "sign": lambda c, x: np.sign(x),
+    "relu": lambda c, x: np.maximum(x, 0),
+    "relu_grad": lambda c, x, y: np.where(x > 0, y, 0.0),
+    "gelu": lambda c, x: x / 2 * (1 + np.tanh(SQRT_2_PI * (x + 0.044715 * x**3))),
+    "tanh": lambda c, x: np.tanh(x),
+    "sigmoid": lambda c, x: 1 / (1 + np.exp(-x)),
+    "silu": lambda c, x: x / (1 + np.exp(-x)),
+    "exp": lambda c, x: np.exp(x),
+    "log": lambda c, x: np.log(x),
+    "log1p": lambda c, x: np.log1p(x),
+    "sqrt": lambda c, x: np.sqrt(x),
+    "rsqrt": lambda c, x: 1 / np.sqrt(x),
+    "sin": lambda c, x: np.sin(x),
+    "cos": lambda c, x: np.cos(x),
+    "accumulate": lambda c, acc, x: acc + x,
+    "cast": lambda c, x: x.astype(np.float64),
+}
+
+
+@rule("gelu_grad")
+def _(c, x, y):
+    t = np.tanh(SQRT_2_PI * (x + 0.044715 * x**3))
+    inner = SQRT_2_PI * (1 + 3 * 0.044715 * x**2)
+    return y * ((1 + t) / 2 + x / 2 * (1 - t**2) * inner)
+
+
+# Shapes and gathers
+
+
+@rule("full")
+def _(c):
+    return np.full(c.sizes[0], float(c.value))
+
+
+@rule("broadcast")
+def _(c, x):
+    shape = [1] * len(c.sizes[0])
+    for size, dim in zip(x.shape, c.dims):
+        shape[dim] = size
+    return np.broadcast_to(x.reshape(shape), c.sizes[0])
+
+
+@rule("sum_to")
+def _(c, x, acc=0.0):
+    return acc + x.sum(tuple(d for d in range(x.ndim) if d not in c.dims))
+
+
+@rule("squeeze", "unsqueeze")
+def _(c, x):
+    return x.reshape(c.sizes[0])
+
+
+@rule("mask")
+def _(c, x, lengths):
+    return np.where(valid(lengths, x.shape[1], x.ndim), x, 0.0)
+
+
+@rule("embedding")
+def _(c, ids, table):
+    return table[np.where((ids >= 0) & (ids < len(table)), ids, 0)]
+
+
+@rule("embedding_grad")
+def _(c, ids, dy, acc=None):
+    table = np.zeros(c.sizes[0]) if acc is None else acc.copy()
+    inside = (ids >= 0) & (ids < len(table))
+    np.add.at(table, ids[inside], dy[inside])
+    return table
+
+
+@rule("sinusoid")
+def _(c):
+    time, channels = c.sizes[0]
+    t, i = np.mgrid[:time, : channels // 2]
+    angle = t / 10000.0 ** (2 * i / channels)
+    return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(time, channels)
+
+
+@rule("bucketize")
+def _(c, x, boundaries):
+    return (boundaries < x[..., None]).sum(-1).astype(np.int32)
+
+
+def _repeats(durations, frames: int) -> np.ndarray:
+    """[batch, frames, text]: one where frame t comes from phone n."""
+    ends = np.cumsum(np.maximum(durations, 0), 1)
+    starts = ends - np.maximum(durations, 0)
+    t = np.arange(frames)[:, None]
+    return ((starts[:, None] <= t) & (t < ends[:, None])).astype(np.float64)
+
+
+@rule("length_regulate")
+def _(c, x, durations):
+    return _repeats(durations, c.sizes[0][1]) @ x
+
+
+@rule("length_regulate_grad")
+def _(c, dy, durations):
+    return np.swapaxes(_repeats(durations, dy.shape[1]), 1, 2) @ dy
+
+
+@rule("dropout")
+def _(c, x, utterances, draw):
+    kept = philox.kept(x.shape, c.rate, c.stream, int(draw[0]), int(draw[1]), utterances)
+    return np.where(kept, x * (1 / (1 - c.rate)), 0.0)
+
+
+# Contractions
+
+
+@rule("linear")
+def _(c, x, w):
+    return x @ (w.T if c.attributes.get("transpose") else w)
+
+
+@rule("weight_grad")
+def _(c, x, dy, acc=0.0):
+    return acc + x.reshape(-1, x.shape[-1]).T @ dy.reshape(-1, dy.shape[-1])
+
+
+def _taps(x, taps: int, left: int):
+    """[taps, batch, time, channels]: x shifted to each tap, zeros outside."""
+    padded = np.pad(x, ((0, 0), (left, max(taps - 1 - left, 0)), (0, 0)))
+    return np.stack([padded[:, j : j + x.shape[1]] for j in range(taps)])
+
+
+@rule("conv1d")
+def _(c, x, w):
+    return np.einsum("jbti,jio->bto", _taps(x, len(w), c.left), w)
+
+
+@rule("conv1d_input_grad")
+def _(c, dy, w):
+    flipped = w[::-1]
+    return np.einsum("jbto,jio->bti", _taps(dy, len(w), len(w) - 1 - c.left), flipped)
+
+
+@rule("conv1d_filter_grad")
+def _(c, x, dy, acc=0.0):
+    return acc + np.einsum("jbti,bto->jio", _taps(x, c.sizes[0][0], c.left), dy)
+
+
+def _heads(x, heads: int):
+    batch, time, channels = x.shape
+    return x.reshape(batch, time, heads, channels // heads).swapaxes(1, 2)
+
+
+def _joined(x):
+    batch, heads, time, size = x.shape
+    return x.swapaxes(1, 2).reshape(batch, time, heads * size)
+
+
+def _probabilities(q, k, lengths):
+    """Softmax over the keys below each length; 0 everywhere without one."""
+    keep = (np.arange(k.shape[2]) < lengths[:, None])[:, None, None]
+    scores = np.where(keep, q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3]), -np.inf)
+    top = np.maximum(scores.max(-1, keepdims=True), np.finfo(float).min)
+    weights = np.where(keep, np.exp(scores - top), 0.0)
+    return weights / np.maximum(weights.sum(-1, keepdims=True), np.finfo(float).tiny)
+
+
+def _attention_operands(c, lengths, *tensors):
+    clean = (np.where(valid(lengths, t.shape[1], 3), t, 0.0) if i in (1, 2) else t for i, t in enumerate(tensors))
+    return [_heads(t, c.heads) for t in clean]
+
+
+@rule("attention")
+def _(c, q, k, v, lengths):
+    q, k, v = _attention_operands(c, lengths, q, k, v)
+    return _joined(_probabilities(q, k, lengths) @ v)
+
+
+@rule("attention_grad")
+def _(c, dy, q, k, v, lengths):
+    q, k, v, dy = _attention_operands(c, lengths, q, k, v, dy)
+    p = _probabilities(q, k, lengths)
+    dp = dy @ v.swapaxes(2, 3)
+    ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / math.sqrt(q.shape[3])
+    return tuple(_joined(g) for g in (ds @ k, ds.swapaxes(2, 3) @ q, p.swapaxes(2, 3) @ dy))
+
+
+# Norms
+
+
+def _normalised(x, mean, rstd):
+    return (x - mean[..., None]) * rstd[..., None]
+
+
+@rule("layer_norm")
+def _(c, x, gamma, beta):
+    mean = x.mean(-1)
+    rstd = 1 / np.sqrt(((x - mean[..., None]) ** 2).mean(-1) + c.epsilon)
+    return _normalised(x, mean, rstd) * gamma + beta, mean, rstd
+
+
+@rule("layer_norm_grad")
+def _(c, dy, x, mean, rstd, gamma):
+    xhat, g = _normalised(x, mean, rstd), dy * gamma
+    return rstd[..., None] * (g - g.mean(-1, keepdims=True) - xhat * (g * xhat).mean(-1, keepdims=True))
+
+
+@rule("layer_norm_gamma_grad")
+def _(c, dy, x, mean, rstd, acc=0.0):
+    return acc + (dy * _normalised(x, mean, rstd)).reshape(-1, x.shape[-1]).sum(0)
+
+
+# Losses
+
+
+@rule("l1_loss")
+def _(c, prediction, target, lengths):
+    return np.where(valid(lengths, target.shape[1], target.ndim), np.abs(prediction - target), 0).sum()
+
+
+@rule("mse_loss")
+def _(c, prediction, target, lengths):
+    return np.where(valid(lengths, target.shape[1], target.ndim), (prediction - target) ** 2, 0).sum()
+
+
+@rule("l1_loss_grad")
+def _(c, prediction, target, lengths, dsum):
+    return np.where(valid(lengths, target.shape[1], target.ndim), dsum * np.sign(prediction - target), 0)
+
+
+@rule("mse_loss_grad")
+def _(c, prediction, target, lengths, dsum):
+    return np.where(valid(lengths, target.shape[1], target.ndim), dsum * 2 * (prediction - target), 0)
+
+
+@rule("count")
+def _(c, lengths):
+    return np.float64(c.attributes.get("per", 1.0) * lengths.sum())
+
+
+# Updates
+
+
+@rule("adamw")
+def _(c, p, g, m, v, settings, clip):
+    if not np.isfinite(clip):
+        return p, m, v
+    lr, beta1, beta2, epsilon, decay, c1, c2, _ = settings
+    g = clip * g
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
+    return p * (1 - lr * decay) - lr * (m * c1) / (np.sqrt(v * c2) + epsilon), m, v
+
+
+@rule("sgd")
+def _(c, p, g, settings, clip):
+    return p * (1 - settings[0] * settings[4]) - settings[0] * clip * g if np.isfinite(clip) else p
+
+
+@rule("ema")
+def _(c, e, p, settings, clip):
+    return settings[7] * e + (1 - settings[7]) * p if np.isfinite(clip) else e
+
+
+@rule("sum_squares")
+def _(c, x, acc=0.0):
+    return acc + np.float64((x * x).sum())
+
+
+@rule("clip_factor")
+def _(c, total):
+    norm = np.sqrt(total)
+    limit = c.attributes.get("max_norm")
+    factor = 1.0 if limit is None else min(1.0, limit / (norm + 1e-6))
+    return np.float64(factor if np.isfinite(norm) else np.nan), norm
