@@ -51,7 +51,7 @@ FailureOr<Activity> Activity::compute(TrainFunction &train) {
 
   for (Operation &op : train.getBody().without_terminator())
     if (activity.isActive(&op) && !isa<DifferentiableOpInterface>(op))
-      return op.emitError()
+      return emitError(op.getLoc())
              << "'" << op.getName() << "' has no derivative but lies between "
              << activity.describe(&op)
              << "; compute it from the data, or freeze the parameters behind "

@@ -25,7 +25,7 @@ static constexpr StringLiteral kPrograms[] = {
 static LogicalResult checkNames(ModuleOp module) {
   for (StringRef name : kPrograms)
     if (Operation *taken = module.lookupSymbol(name))
-      return taken->emitError()
+      return emitError(taken->getLoc())
              << "@" << name
              << " is the name of a program that Differentiate makes; rename "
                 "this one";

@@ -42,14 +42,14 @@ struct InsertMasks : tts::impl::InsertMasksBase<InsertMasks> {
     }
     StringRef time = ZeroPadding::getTimeName(operand.get());
     if (time.empty())
-      return op->emitError()
+      return emitError(op->getLoc())
              << "'" << op->getName() << "' mixes time steps of operand #"
              << operand.getOperandNumber()
              << ", whose dimension 1 has no name; write it as '?' with a name "
                 "in #tts.dims";
     Value lengths = padding.getLengths(time);
     if (!lengths)
-      return op->emitError()
+      return emitError(op->getLoc())
              << "'" << op->getName() << "' mixes time steps along '" << time
              << "', but no argument holds its lengths; give the lengths' "
                 "argument tts.lengths = \""

@@ -44,6 +44,13 @@ Value ProgramBuilder::addArgument(Type type, StringRef role, StringRef name,
 }
 
 void ProgramBuilder::addResult(Value value, DictionaryAttr attributes) {
+  // Results are storage of their own: a value that is returned twice is made
+  // twice, and the attributes keep the two from being merged again.
+  if (llvm::is_contained(results, value) && value.getDefiningOp()) {
+    Operation *again = builder.clone(*value.getDefiningOp());
+    again->setDiscardableAttrs(attributes);
+    value = again->getResult(cast<OpResult>(value).getResultNumber());
+  }
   resultAttributes.push_back(attributes);
   results.push_back(value);
 }

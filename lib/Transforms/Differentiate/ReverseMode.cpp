@@ -40,7 +40,7 @@ LogicalResult ReverseMode::differentiate(Operation *op) {
       continue;
     Value gradient = operands[operand.getOperandNumber()];
     if (!gradient)
-      return op->emitError()
+      return emitError(op->getLoc())
              << "'" << op->getName() << "' has no derivative in its operand #"
              << operand.getOperandNumber() << " but lies between "
              << activity.describe(op)

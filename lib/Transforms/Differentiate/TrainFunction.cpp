@@ -26,16 +26,16 @@ static FailureOr<func::FuncOp> findTrain(ModuleOp module) {
     if (!program || program.getValue() != "train")
       continue;
     if (train)
-      return func.emitError() << "a second training function beside @"
-                              << train.getName() << "; keep one";
+      return emitError(func.getLoc()) << "a second training function beside @"
+                                      << train.getName() << "; keep one";
     train = func;
   }
   if (!train)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "no training function; give one function of the module the "
               "attribute tts.program = \"train\"";
   if (!train.getBody().hasOneBlock())
-    return train.emitError()
+    return emitError(train.getLoc())
            << "@" << train.getName()
            << " has no body or several blocks; write it as one list of ops";
   return train;
@@ -79,7 +79,7 @@ static LogicalResult readResults(TrainFunction &train) {
     if (!take(kLossAttr, train.losses) &&
         !take(kDenominatorAttr, train.denominators) &&
         !take(kOutputAttr, train.outputs))
-      return train.func.emitError()
+      return emitError(train.func.getLoc())
              << "result #" << index
              << " has no role; give it tts.loss, tts.denominator or tts.output";
   }
@@ -93,11 +93,12 @@ static LogicalResult checkPairs(func::FuncOp func, ArrayRef<NamedResult> from,
   llvm::StringSet<> seen;
   for (const NamedResult &result : from) {
     if (!seen.insert(result.name).second)
-      return func.emitError() << kind << " \"" << result.name
-                              << "\" is returned twice; names are unique";
+      return emitError(func.getLoc())
+             << kind << " \"" << result.name
+             << "\" is returned twice; names are unique";
     if (llvm::none_of(
             to, [&](const NamedResult &r) { return r.name == result.name; }))
-      return func.emitError()
+      return emitError(func.getLoc())
              << kind << " \"" << result.name << "\" has no " << partner
              << "; return one with " << role << " = \"" << result.name << "\"";
   }
@@ -113,13 +114,13 @@ FailureOr<TrainFunction> TrainFunction::read(ModuleOp module) {
   if (failed(readArguments(train)) || failed(readResults(train)))
     return failure();
   if (train.losses.empty())
-    return train.func.emitError()
+    return emitError(train.func.getLoc())
            << "@" << train.func.getName()
            << " has no loss; return one with tts.loss = \"<name>\"";
   for (const NamedResult &loss : train.losses) {
     auto type = dyn_cast<RankedTensorType>(loss.value.getType());
     if (!type || type.getRank() != 0)
-      return train.func.emitError()
+      return emitError(train.func.getLoc())
              << "loss \"" << loss.name << "\" is a " << loss.value.getType()
              << ", not a single number; return the sum over its elements";
   }

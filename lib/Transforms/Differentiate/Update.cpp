@@ -67,8 +67,8 @@ LogicalResult UpdateBuilder::readOptions() {
   if (Attribute value = module->getAttr(kOptimizerAttr)) {
     auto name = dyn_cast<StringAttr>(value);
     if (!name || (name.getValue() != "adamw" && name.getValue() != "sgd"))
-      return module.emitError() << "tts.optimizer is " << value
-                                << "; it must be \"adamw\" or \"sgd\"";
+      return emitError(module.getLoc()) << "tts.optimizer is " << value
+                                        << "; it must be \"adamw\" or \"sgd\"";
     if (name.getValue() == "sgd")
       optimizer = Optimizer::Sgd;
   }
@@ -77,7 +77,7 @@ LogicalResult UpdateBuilder::readOptions() {
     Attribute value = module->getAttr(attribute);
     into = dyn_cast_or_null<FloatAttr>(value);
     if (value && (!into || !(into.getValueAsDouble() >= 0)))
-      return module.emitError()
+      return emitError(module.getLoc())
              << attribute << " is " << value
              << "; it must be a number like 1.0, or 0.0 to switch it off";
     if (into && into.getValueAsDouble() == 0)

@@ -45,8 +45,8 @@ struct VerifyContract : tts::impl::VerifyContractBase<VerifyContract> {
       std::string names = llvm::join(
           llvm::map_range(getLevels(), [](const Level &l) { return l.name; }),
           ", ");
-      module.emitError() << "no contract level '" << level << "'; it is one of "
-                         << names;
+      emitError(module.getLoc())
+          << "no contract level '" << level << "'; it is one of " << names;
       return signalPassFailure();
     }
     bool kept = true;

@@ -14,8 +14,8 @@ LogicalResult tts::checkOnlyTtsOps(ModuleOp module) {
   for (func::FuncOp program : getPrograms(module))
     for (Operation &op : program.getBody().front().without_terminator())
       if (!isa_and_nonnull<TtsDialect>(op.getDialect())) {
-        op.emitError() << "'" << op.getName()
-                       << "' is no tts op; write the model in tts ops";
+        emitError(op.getLoc()) << "'" << op.getName()
+                               << "' is no tts op; write the model in tts ops";
         kept = false;
       }
   return success(kept);
@@ -26,8 +26,9 @@ LogicalResult tts::checkStableNames(ModuleOp module) {
   for (func::FuncOp program : getPrograms(module))
     for (Operation &op : program.getBody().front().without_terminator())
       if (getStableName(op.getLoc()) == "unknown") {
-        op.emitError() << "'" << op.getName()
-                       << "' has no name; give it one with loc(\"<name>\")";
+        emitError(op.getLoc())
+            << "'" << op.getName()
+            << "' has no name; give it one with loc(\"<name>\")";
         kept = false;
       }
   return success(kept);

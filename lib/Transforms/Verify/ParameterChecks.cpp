@@ -48,11 +48,10 @@ LogicalResult tts::checkParametersAgree(ModuleOp module) {
     else
       return;
     func::FuncOp func = here.func;
-    func.emitError() << "parameter \"" << name << "\" has different "
-                     << difference << " in @"
-                     << func::FuncOp(first.func).getName() << " and @"
-                     << func.getName()
-                     << "; the same name is the same parameter";
+    emitError(func.getLoc())
+        << "parameter \"" << name << "\" has different " << difference
+        << " in @" << func::FuncOp(first.func).getName() << " and @"
+        << func.getName() << "; the same name is the same parameter";
     kept = false;
   });
   return success(kept);
@@ -113,7 +112,7 @@ public:
 
 private:
   void complain(StringRef name, const Twine &problem) {
-    func::FuncOp(update).emitError()
+    emitError(update.getLoc())
         << "parameter \"" << name << "\" " << problem.str();
     kept = false;
   }

@@ -21,11 +21,12 @@ static unsigned countPrograms(ModuleOp module, StringRef name) {
 LogicalResult tts::checkTrainOnly(ModuleOp module) {
   for (StringRef name : kUpdatePrograms)
     if (countPrograms(module, name))
-      return module.emitError() << "program '" << name
-                                << "' is made by Differentiate; a model file "
-                                   "has the training function alone";
+      return emitError(module.getLoc())
+             << "program '" << name
+             << "' is made by Differentiate; a model file "
+                "has the training function alone";
   if (unsigned count = countPrograms(module, "train"); count != 1)
-    return module.emitError()
+    return emitError(module.getLoc())
            << count
            << " training functions; give one the attribute tts.program = "
               "\"train\"";
@@ -36,13 +37,14 @@ LogicalResult tts::checkPrograms(ModuleOp module) {
   bool kept = true;
   for (StringRef name : kUpdatePrograms)
     if (unsigned count = countPrograms(module, name); count != 1) {
-      module.emitError() << "program '" << name << "' exists " << count
-                         << " times instead of once";
+      emitError(module.getLoc()) << "program '" << name << "' exists " << count
+                                 << " times instead of once";
       kept = false;
     }
   if (func::FuncOp train = findProgram(module, "train"))
-    return train.emitError() << "the training function is still there; run "
-                                "tts-differentiate";
+    return emitError(train.getLoc())
+           << "the training function is still there; run "
+              "tts-differentiate";
   return success(kept);
 }
 
@@ -64,17 +66,19 @@ checkUnique(func::FuncOp func, StringRef kind, unsigned count,
       if (!name)
         continue;
       if (hasRole)
-        return func.emitError()
+        return emitError(func.getLoc())
                << kind << " #" << index << " has two roles; split it in two";
       hasRole = true;
       auto [other, isNew] = first.try_emplace({role, name.getValue()}, index);
       if (!isNew)
-        return func.emitError() << kind << "s #" << other->second << " and #"
-                                << index << " are both " << role << " \""
-                                << name.getValue() << "\"; names are unique";
+        return emitError(func.getLoc())
+               << kind << "s #" << other->second << " and #" << index
+               << " are both " << role << " \"" << name.getValue()
+               << "\"; names are unique";
     }
     if (!hasRole)
-      return func.emitError() << kind << " #" << index << " has no role";
+      return emitError(func.getLoc())
+             << kind << " #" << index << " has no role";
   }
   return success();
 }
@@ -99,8 +103,9 @@ LogicalResult tts::checkArgumentsUsed(ModuleOp module) {
       continue;
     for (BlockArgument argument : program.getArguments())
       if (argument.use_empty()) {
-        program.emitError() << "argument #" << argument.getArgNumber()
-                            << " of @" << program.getName() << " has no reader";
+        emitError(program.getLoc())
+            << "argument #" << argument.getArgNumber() << " of @"
+            << program.getName() << " has no reader";
         kept = false;
       }
   }
@@ -114,12 +119,12 @@ static bool checkCrosses(func::FuncOp func, const NamedValues &from,
   for (auto [name, value] : from) {
     auto found = to.find(name);
     if (found == to.end()) {
-      func.emitError() << "stash \"" << name << "\" " << problem;
+      emitError(func.getLoc()) << "stash \"" << name << "\" " << problem;
       kept = false;
     } else if (found->second.getType() != value.getType()) {
-      func.emitError() << "stash \"" << name << "\" leaves forward as "
-                       << value.getType() << " and enters backward as "
-                       << found->second.getType();
+      emitError(func.getLoc())
+          << "stash \"" << name << "\" leaves forward as " << value.getType()
+          << " and enters backward as " << found->second.getType();
       kept = false;
     }
   }
@@ -137,7 +142,8 @@ LogicalResult tts::checkStash(ModuleOp module) {
   // Types were compared above.
   for (auto [name, value] : taken)
     if (!made.contains(name)) {
-      backward.emitError() << "stash \"" << name << "\" is made by no forward";
+      emitError(backward.getLoc())
+          << "stash \"" << name << "\" is made by no forward";
       kept = false;
     }
   return success(kept);
@@ -152,9 +158,9 @@ LogicalResult tts::checkDenominators(ModuleOp module) {
     NamedValues partners = getResults(other, partnerRole);
     for (auto [name, value] : getResults(func, role))
       if (!partners.contains(name)) {
-        func.emitError() << kind << " \"" << name << "\" has no " << partner
-                         << "; return one with " << partnerRole << " = \""
-                         << name << "\"";
+        emitError(func.getLoc())
+            << kind << " \"" << name << "\" has no " << partner
+            << "; return one with " << partnerRole << " = \"" << name << "\"";
         kept = false;
       }
   };
@@ -176,9 +182,6 @@ LogicalResult tts::checkDenominators(ModuleOp module) {
 LogicalResult tts::checkDistinctResults(ModuleOp module) {
   bool kept = true;
   for (func::FuncOp program : getPrograms(module)) {
-    // Losses and outputs of eval are read, not kept.
-    if (getProgramName(program) == "eval")
-      continue;
     DenseMap<Value, unsigned> first;
     Operation *terminator = program.getBody().front().getTerminator();
     for (OpOperand &operand : terminator->getOpOperands()) {
@@ -186,10 +189,10 @@ LogicalResult tts::checkDistinctResults(ModuleOp module) {
           first.try_emplace(operand.get(), operand.getOperandNumber());
       if (isNew)
         continue;
-      program.emitError() << "results #" << other->second << " and #"
-                          << operand.getOperandNumber() << " of @"
-                          << program.getName()
-                          << " are one value but need storage of their own";
+      emitError(program.getLoc())
+          << "results #" << other->second << " and #"
+          << operand.getOperandNumber() << " of @" << program.getName()
+          << " are one value but need storage of their own";
       kept = false;
     }
   }
