@@ -276,6 +276,7 @@ def parse(arguments) -> argparse.Namespace:
     parser.add_argument("--dropout", type=float, help="of the blocks (default: the size's)")
     parser.add_argument("--variance-dropout", type=float, help="of the variance predictors (default: the size's)")
     parser.add_argument("--memory-budget", default="2G", help="for tts-compile")
+    parser.add_argument("--threads", type=int, default=2, help="of PyTorch; one is faster on a busy machine")
     parser.add_argument("--tolerance", type=float, default=0.02)
     parser.add_argument("--out", type=Path, default=Path("twin-out"), help="where the model, logs and twin.json go")
     return parser.parse_args(arguments)
@@ -284,6 +285,7 @@ def parse(arguments) -> argparse.Namespace:
 def main(arguments=None) -> int:
     options = parse(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(options.threads)
     manifest = read_manifest(options.corpus)
     changes = {"batch": options.batch}
     for name in ("dropout", "variance_dropout"):

@@ -1,6 +1,7 @@
 """tts.nn: names, texts of types and numbers, and errors that say where, what and what to do."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +111,13 @@ def test_buckets_name_every_dimension():
     for bucket in ({"frames": 3}, {"text": 3, "frames": 4}, {}):
         with pytest.raises(nn.GraphError, match="exactly text"):
             graph.text(batch=2, buckets=[bucket])
+
+
+def test_the_readmes_example():
+    """The code of python/tts/nn/README.md writes a model."""
+    readme = Path(nn.__file__).with_name("README.md").read_text()
+    told = {}
+    exec(re.search(r"```python\n(.*?)```", readme, re.S).group(1), told)
+    module = told["module"]
+    assert 'tts.param = "conv.weight"' in module and 'stream = "dropout.dropout"' in module
+    assert "tts.buckets = [#tts.bucket<text = 32>, #tts.bucket<text = 64>]" in module
