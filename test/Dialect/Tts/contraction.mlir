@@ -1,0 +1,58 @@
+// Matmuls, convolutions, attention: printed as they were parsed.
+// RUN: tts-opt %s | tts-opt | FileCheck %s
+
+!x = tensor<?x?x8xf32, #tts.dims<batch, text, _>>
+!lengths = tensor<?xi32, #tts.dims<batch>>
+
+// CHECK-LABEL: func @linear(
+func.func @linear(%x: !x, %w: tensor<8x4xf32>, %acc: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // CHECK: %[[Y:.*]] = tts.linear %{{.*}}, %{{.*}} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<8x4xf32> to tensor<?x?x4xf32, #tts.dims<batch, text, _>>
+  %0 = tts.linear %x, %w : !x, tensor<8x4xf32> to tensor<?x?x4xf32, #tts.dims<batch, text, _>>
+  // CHECK: tts.linear %[[Y]], %{{.*}} {transpose} : tensor<?x?x4xf32, #tts.dims<batch, text, _>>, tensor<8x4xf32> to tensor<?x?x8xf32, #tts.dims<batch, text, _>>
+  %1 = tts.linear %0, %w {transpose} : tensor<?x?x4xf32, #tts.dims<batch, text, _>>, tensor<8x4xf32> to !x
+  // CHECK: tts.weight_grad %{{.*}}, %[[Y]] : tensor<?x?x8xf32
+  %2 = tts.weight_grad %1, %0 : !x, tensor<?x?x4xf32, #tts.dims<batch, text, _>> to tensor<8x4xf32>
+  // CHECK: tts.weight_grad %{{.*}}, %[[Y]] into %{{.*}} : tensor<8x4xf32> : tensor<?x?x8xf32
+  %3 = tts.weight_grad %x, %0 into %acc : tensor<8x4xf32> : !x, tensor<?x?x4xf32, #tts.dims<batch, text, _>> to tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: func @conv1d(
+func.func @conv1d(%x: !x, %w: tensor<3x8x8xf32>) -> tensor<3x8x8xf32> {
+  // CHECK: %[[Y:.*]] = tts.conv1d %{{.*}}, %{{.*}} {left = 1 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<3x8x8xf32> to tensor<?x?x8xf32, #tts.dims<batch, text, _>>
+  %0 = tts.conv1d %x, %w {left = 1 : i64} : !x, tensor<3x8x8xf32> to !x
+  // CHECK: tts.conv1d_input_grad %[[Y]], %{{.*}} {left = 1 : i64} :
+  %1 = tts.conv1d_input_grad %0, %w {left = 1 : i64} : !x, tensor<3x8x8xf32> to !x
+  // CHECK: tts.conv1d_filter_grad %{{.*}}, %{{.*}} into %{{.*}} : tensor<3x8x8xf32> {left = 1 : i64} :
+  %2 = tts.conv1d_filter_grad %x, %1 into %w : tensor<3x8x8xf32> {left = 1 : i64} : !x, !x to tensor<3x8x8xf32>
+  return %2 : tensor<3x8x8xf32>
+}
+
+// CHECK-LABEL: func @attention(
+func.func @attention(%q: !x, %k: !x, %v: !x, %n: !lengths) -> (!x, !x, !x) {
+  // CHECK: %[[Y:.*]] = tts.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {heads = 2 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<?xi32, #tts.dims<batch>>
+  %y = tts.attention %q, %k, %v, %n {heads = 2 : i64} : !x, !lengths
+  // CHECK: tts.attention_grad %[[Y]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {heads = 2 : i64} :
+  %dq, %dk, %dv = tts.attention_grad %y, %q, %k, %v, %n {heads = 2 : i64} : !x, !lengths
+  return %dq, %dk, %dv : !x, !x, !x
+}
+
+// CHECK-LABEL: func @key_softmax(
+func.func @key_softmax(%scores: tensor<2x64x64xf32>, %n: tensor<1xi32>) -> tensor<2x64x64xf32> {
+  // CHECK: %[[P:.*]] = tts.key_softmax %{{.*}}, %{{.*}} {scale = 5.000000e-01 : f64} : tensor<2x64x64xf32>, tensor<1xi32>
+  %p = tts.key_softmax %scores, %n {scale = 0.5 : f64} : tensor<2x64x64xf32>, tensor<1xi32>
+  // CHECK: tts.key_softmax_grad %[[P]], %{{.*}} {scale = 5.000000e-01 : f64} : tensor<2x64x64xf32>
+  %d = tts.key_softmax_grad %p, %scores {scale = 0.5 : f64} : tensor<2x64x64xf32>
+  return %d : tensor<2x64x64xf32>
+}
+
+// CHECK-LABEL: func @layer_norm(
+func.func @layer_norm(%x: !x, %gamma: tensor<8xf32>, %beta: tensor<8xf32>) -> (!x, tensor<8xf32>) {
+  // CHECK: %{{.*}}, %[[MEAN:.*]], %[[RSTD:.*]] = tts.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {epsilon = {{.*}} : f64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<8xf32> to tensor<?x?xf32, #tts.dims<batch, text>>
+  %y, %mean, %rstd = tts.layer_norm %x, %gamma, %beta {epsilon = 1.0e-5 : f64} : !x, tensor<8xf32> to tensor<?x?xf32, #tts.dims<batch, text>>
+  // CHECK: tts.layer_norm_grad %{{.*}}, %{{.*}}, %[[MEAN]], %[[RSTD]], %{{.*}} : tensor<?x?x8xf32
+  %dx = tts.layer_norm_grad %y, %x, %mean, %rstd, %gamma : !x, tensor<?x?xf32, #tts.dims<batch, text>>, tensor<8xf32>
+  // CHECK: tts.layer_norm_gamma_grad %{{.*}}, %{{.*}}, %[[MEAN]], %[[RSTD]] into %{{.*}} : tensor<8xf32> : tensor<?x?x8xf32
+  %dgamma = tts.layer_norm_gamma_grad %y, %x, %mean, %rstd into %beta : tensor<8xf32> : !x, tensor<?x?xf32, #tts.dims<batch, text>> to tensor<8xf32>
+  return %dx, %dgamma : !x, tensor<8xf32>
+}
