@@ -1,0 +1,184 @@
+// Every way in which a contraction or a norm can be ill-shaped.
+// RUN: tts-opt %s --split-input-file --verify-diagnostics
+
+func.func @linear_rank(%x: tensor<8xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{'x' has rank 1, expected 2 to 3}}
+  %0 = tts.linear %x, %w : tensor<8xf32>, tensor<8x4xf32> to tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @linear_result_rank(%x: tensor<3x8xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{'y' has rank 3, expected 2}}
+  %0 = tts.linear %x, %w : tensor<3x8xf32>, tensor<8x4xf32> to tensor<1x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @linear_inner(%x: tensor<3x8xf32>, %w: tensor<4x8xf32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is 8, dimension 0 of 'w' is 4; they must be equal}}
+  %0 = tts.linear %x, %w : tensor<3x8xf32>, tensor<4x8xf32> to tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @linear_transposed_inner(%x: tensor<3x8xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is 8, dimension 1 of 'w' is 4; they must be equal}}
+  %0 = tts.linear %x, %w {transpose} : tensor<3x8xf32>, tensor<8x4xf32> to tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @linear_outer(%x: tensor<3x8xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{dimension 1 of 'y' is 5, dimension 1 of 'w' is 4; they must be equal}}
+  %0 = tts.linear %x, %w : tensor<3x8xf32>, tensor<8x4xf32> to tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @linear_rows(%x: tensor<?x?x8xf32, #tts.dims<batch, text, _>>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is text, dimension 1 of 'y' is frames; they must be equal}}
+  %0 = tts.linear %x, %w : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<8x4xf32> to tensor<?x?x4xf32, #tts.dims<batch, frames, _>>
+  return
+}
+
+// -----
+
+func.func @linear_elements(%x: tensor<3x8xf32>, %w: tensor<8x4xf64>) {
+  // expected-error @+1 {{element types differ: 'x' has 'f32', 'w' has 'f64'; insert a tts.cast}}
+  %0 = tts.linear %x, %w : tensor<3x8xf32>, tensor<8x4xf64> to tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @linear_result_element(%x: tensor<3x8xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{element types differ: 'x' has 'f32', 'y' has 'f64'; insert a tts.cast}}
+  %0 = tts.linear %x, %w : tensor<3x8xf32>, tensor<8x4xf32> to tensor<3x4xf64>
+  return
+}
+
+// -----
+
+func.func @linear_integers(%x: tensor<3x8xi32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor}}
+  %0 = "tts.linear"(%x, %w) : (tensor<3x8xi32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv1d_rank(%x: tensor<3x8xf32>, %w: tensor<3x8x4xf32>) {
+  // expected-error @+1 {{'x' has rank 2, expected 3}}
+  %0 = tts.conv1d %x, %w {left = 1 : i64} : tensor<3x8xf32>, tensor<3x8x4xf32> to tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv1d_time(%x: tensor<2x5x8xf32>, %w: tensor<3x8x4xf32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is 5, dimension 1 of 'y' is 3; they must be equal}}
+  %0 = tts.conv1d %x, %w {left = 1 : i64} : tensor<2x5x8xf32>, tensor<3x8x4xf32> to tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv1d_channels(%x: tensor<2x5x8xf32>, %w: tensor<3x4x8xf32>) {
+  // expected-error @+1 {{dimension 2 of 'x' is 8, dimension 1 of 'w' is 4; they must be equal}}
+  %0 = tts.conv1d %x, %w {left = 1 : i64} : tensor<2x5x8xf32>, tensor<3x4x8xf32> to tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv1d_left(%x: tensor<2x5x8xf32>, %w: tensor<3x8x4xf32>) {
+  // expected-error @+1 {{'left' is 3, expected one of the 3 taps}}
+  %0 = tts.conv1d %x, %w {left = 3 : i64} : tensor<2x5x8xf32>, tensor<3x8x4xf32> to tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv1d_left_negative(%x: tensor<2x5x8xf32>, %w: tensor<3x8x4xf32>) {
+  // expected-error @+1 {{'left' is -1, expected one of the 3 taps}}
+  %0 = tts.conv1d %x, %w {left = -1 : i64} : tensor<2x5x8xf32>, tensor<3x8x4xf32> to tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_heads(%q: tensor<2x5x8xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{8 channels do not divide into 3 heads}}
+  %0 = tts.attention %q, %q, %q, %n {heads = 3 : i64} : tensor<2x5x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @attention_no_heads(%q: tensor<2x5x8xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{8 channels do not divide into 0 heads}}
+  %0 = tts.attention %q, %q, %q, %n {heads = 0 : i64} : tensor<2x5x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @attention_lengths(%q: tensor<2x5x8xf32>, %n: tensor<5xi32>) {
+  // expected-error @+1 {{dimension 0 of 'q' is 2, dimension 0 of 'lengths' is 5; they must be equal}}
+  %0 = tts.attention %q, %q, %q, %n {heads = 2 : i64} : tensor<2x5x8xf32>, tensor<5xi32>
+  return
+}
+
+// -----
+
+func.func @attention_types(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{failed to verify that all of {q, k, v, y} have same type}}
+  %0 = "tts.attention"(%q, %k, %k, %n) {heads = 2 : i64} : (tensor<2x5x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2xi32>) -> tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_channels(%x: tensor<2x5x8xf32>, %g: tensor<4xf32>) {
+  // expected-error @+1 {{dimension 2 of 'x' is 8, dimension 0 of 'gamma' is 4; they must be equal}}
+  %y, %m, %r = tts.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : tensor<2x5x8xf32>, tensor<4xf32> to tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_mean_rank(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>) {
+  // expected-error @+1 {{'mean' has rank 3, expected 2}}
+  %y, %m, %r = tts.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : tensor<2x5x8xf32>, tensor<8xf32> to tensor<2x5x1xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_rows(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is 5, dimension 1 of 'mean' is 4; they must be equal}}
+  %y, %m, %r = tts.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : tensor<2x5x8xf32>, tensor<8xf32> to tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_elements(%x: tensor<2x5x8xf32>, %g: tensor<8xf64>) {
+  // expected-error @+1 {{element types differ: 'x' has 'f32', 'gamma' has 'f64'; insert a tts.cast}}
+  %y, %m, %r = tts.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : tensor<2x5x8xf32>, tensor<8xf64> to tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_statistics(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>) {
+  // expected-error @+1 {{element types differ: 'x' has 'f32', 'mean' has 'f64'; insert a tts.cast}}
+  %y, %m, %r = tts.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : tensor<2x5x8xf32>, tensor<8xf32> to tensor<2x5xf64>
+  return
+}
