@@ -176,9 +176,7 @@ class Session:
         """A copy of a tensor; an output is valid until the next program runs."""
         dtype, shape = self.describe(name, bucket)
         array = np.empty(shape, dtype)
-        self._check(
-            self._lib.tts_session_read(self._session, name.encode(), bucket, array.ctypes.data, array.nbytes)
-        )
+        self._check(self._lib.tts_session_read(self._session, name.encode(), bucket, array.ctypes.data, array.nbytes))
         return array
 
     def write(self, name: str, array, bucket: int = 0) -> None:

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tts-runtime/Runtime.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Train/Initialize.h"
 #include "Runtime/Train/Model.h"
 #include "Runtime/Train/Update.h"
 #include "Runtime/Train/Weights.h"
 #include "tts-runtime/Abi.h"
+#include "tts-runtime/Runtime.h"
 #include <cstring>
 
 using namespace tts::rt;
@@ -160,9 +160,9 @@ int tts_session_set_denominators(TtsSession *session,
                                  const double *denominators, uint64_t count) {
   return guarded([&] {
     if (count != session->model.losses.size())
-      badInput("denominators", "the model has " +
-                                   std::to_string(session->model.losses.size()) +
-                                   " losses");
+      badInput("denominators",
+               "the model has " + std::to_string(session->model.losses.size()) +
+                   " losses");
     setLossWeights(session->model,
                    std::vector<double>(denominators, denominators + count));
   });
@@ -176,11 +176,10 @@ int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
     std::vector<uint32_t> buckets;
     for (uint64_t i = 0; i < count; ++i)
       buckets.push_back(batches[i].bucket);
-    MicroBatches micro{buckets.data(), count,
-                       [&](size_t i) {
-                         loadCallersBatch(session->model, batches[i]);
-                       },
-                       nullptr};
+    MicroBatches micro{
+        buckets.data(), count,
+        [&](size_t i) { loadCallersBatch(session->model, batches[i]); },
+        nullptr};
     UpdateResult &r = session->result;
     runUpdate(session->model, micro, {seed, update, lr, weight_decay}, r);
     if (result) {

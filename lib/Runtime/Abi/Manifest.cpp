@@ -92,7 +92,8 @@ Bucket readBucket(const Json &json, uint64_t arenaBytes) {
   for (const Json &input : json.at("inputs")) {
     Tensor tensor = readTensor(input, arenaBytes, "input");
     if (tensor.shape.empty() || tensor.shape[0] != bucket.microBatch)
-      damaged("input '" + tensor.name + "' does not start with the micro-batch");
+      damaged("input '" + tensor.name +
+              "' does not start with the micro-batch");
     bucket.inputs.push_back(std::move(tensor));
   }
   return bucket;
@@ -158,8 +159,8 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
     for (const Json &scalar : json.at("scalars"))
       scalars.push_back(readTensor(scalar, arenaBytes, "scalar"));
     for (const Json &loss : json.at("losses"))
-      losses.push_back({loss.at("name").get<std::string>(),
-                        loss.value("coefficient", 1.0)});
+      losses.push_back(
+          {loss.at("name").get<std::string>(), loss.value("coefficient", 1.0)});
     for (const Json &output : json.value("outputs", Json::array()))
       outputs.push_back({output.at("bucket").get<uint32_t>(),
                          readTensor(output, arenaBytes, "output")});

@@ -47,8 +47,8 @@ Table::Table(const void *blob, uint64_t size)
             " bytes but has " + std::to_string(size));
 
   auto take = [&](auto &records, TtsRange range, const char *name) {
-    using T = std::remove_const_t<
-        std::remove_reference_t<decltype(records[0])>>;
+    using T =
+        std::remove_const_t<std::remove_reference_t<decltype(records[0])>>;
     if (range.offset % 8 != 0 || range.offset > header->total_bytes ||
         range.count > (header->total_bytes - range.offset) / sizeof(T))
       damaged(std::string("section ") + name + " reaches outside the table");

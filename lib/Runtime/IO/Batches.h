@@ -24,8 +24,8 @@ struct MicroBatch {
 /// A bucket as the cut sees it.
 struct BucketShape {
   uint32_t microBatch;
-  double cost;       ///< of one micro-batch, full or partial
-  bool holdsLower;   ///< every dim at least as long as the bucket's before it
+  double cost;     ///< of one micro-batch, full or partial
+  bool holdsLower; ///< every dim at least as long as the bucket's before it
 };
 
 class Batches {

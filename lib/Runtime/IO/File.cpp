@@ -32,8 +32,8 @@ namespace {
 File File::openToRead(const std::string &path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
-    failToRead(path, std::string("cannot be opened (") + std::strerror(errno) +
-                         ")");
+    failToRead(path,
+               std::string("cannot be opened (") + std::strerror(errno) + ")");
   return File(path, fd);
 }
 

@@ -28,10 +28,9 @@ using Copy = void (*)(const char *from, char *to, int64_t n);
 /// How to copy n values of one dtype as another; null if that loses values.
 Copy copyFor(TtsDType from, TtsDType to) {
   if (from == to)
-    return dtypeSize(from) == 4 ? widen<int32_t, int32_t>
-           : dtypeSize(from) == 8
-               ? Copy(widen<int64_t, int64_t>)
-               : Copy(widen<int16_t, int16_t>);
+    return dtypeSize(from) == 4   ? widen<int32_t, int32_t>
+           : dtypeSize(from) == 8 ? Copy(widen<int64_t, int64_t>)
+                                  : Copy(widen<int16_t, int16_t>);
   if (from == TTS_F32 && to == TTS_F64)
     return widen<float, double>;
   if (from == TTS_I32 && to == TTS_I64)
@@ -194,10 +193,15 @@ void Inputs::put(const Arena &arena, const Binding &b, uint32_t slot,
   int rank = int(stored.dims.size());
   for (int d = 0; d < rank; ++d) {
     const CorpusInput::Dim &dim = stored.dims[size_t(d)];
-    shape[d] = dim.symbol < 0 ? dim.extent : corpus.extent(utterance, dim.symbol);
+    shape[d] =
+        dim.symbol < 0 ? dim.extent : corpus.extent(utterance, dim.symbol);
   }
-  CornerCopy{copyFor(stored.dtype, input.dtype), dtypeSize(stored.dtype),
-             dtypeSize(input.dtype), shape, input.shape.data() + 1, rank}
+  CornerCopy{copyFor(stored.dtype, input.dtype),
+             dtypeSize(stored.dtype),
+             dtypeSize(input.dtype),
+             shape,
+             input.shape.data() + 1,
+             rank}
       .run(data, to);
 }
 

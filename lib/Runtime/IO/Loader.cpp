@@ -147,8 +147,8 @@ void Loader::readAll(HostBatch &batch) {
     batch.frames += uint64_t(corpus.extent(u, corpus.frames));
   for (const MicroBatch &micro : batch.microBatches) {
     const Bucket &bucket = manifest.buckets[micro.bucket];
-    batch.paddedFrames += uint64_t(bucket.microBatch *
-                                   bucket.extent(corpus.dims[corpus.frames]));
+    batch.paddedFrames +=
+        uint64_t(bucket.microBatch * bucket.extent(corpus.dims[corpus.frames]));
   }
 }
 

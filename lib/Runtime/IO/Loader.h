@@ -64,7 +64,7 @@ private:
   std::vector<uint8_t> bucketOf; ///< per utterance
   std::vector<uint32_t> validationOrder;
   Order order;
-  Batches batches;  ///< the thread's
+  Batches batches; ///< the thread's
   Batches batchesOfCaller;
   char *host = nullptr;
   uint64_t halfBytes = 0;
@@ -73,7 +73,7 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool ready = false;   ///< the other slot is filled
+  bool ready = false; ///< the other slot is filled
   bool stopping = false;
   bool started = false;
   std::exception_ptr failure;

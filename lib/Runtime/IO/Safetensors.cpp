@@ -37,8 +37,7 @@ StoredTensor readEntry(const File &file, const std::string &name,
   tensor.size = end - begin;
   uint64_t bytes = tensor.dtype ? dtypeSize(*tensor.dtype) : 0;
   for (int64_t extent : tensor.shape)
-    if (extent < 0 ||
-        __builtin_mul_overflow(bytes, uint64_t(extent), &bytes))
+    if (extent < 0 || __builtin_mul_overflow(bytes, uint64_t(extent), &bytes))
       damaged(file, "tensor '" + name + "' has an impossible shape");
   if (tensor.dtype && bytes != tensor.size)
     damaged(file, "tensor '" + name + "' does not have the size of its shape");

@@ -38,8 +38,8 @@ struct SafetensorsHeader {
 SafetensorsHeader readSafetensorsHeader(const File &file);
 
 /// Reads a tensor as `dtype` into `data`, converting F32 ↔ F64.
-void readTensorAs(const File &file, const StoredTensor &tensor,
-                  TtsDType dtype, void *data);
+void readTensorAs(const File &file, const StoredTensor &tensor, TtsDType dtype,
+                  void *data);
 
 /// A safetensors file before it is written.
 class SafetensorsLayout {

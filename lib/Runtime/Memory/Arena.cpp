@@ -65,9 +65,8 @@ Arena::Arena(uint64_t bytes) : bytes(bytes) {
     munmap(mapping, mappingBytes);
     refuse(bytes, "the system ran out of it");
   }
-  uint64_t aligned =
-      (bytes + TTS_ARENA_ALIGNMENT - 1) / TTS_ARENA_ALIGNMENT *
-      TTS_ARENA_ALIGNMENT;
+  uint64_t aligned = (bytes + TTS_ARENA_ALIGNMENT - 1) / TTS_ARENA_ALIGNMENT *
+                     TTS_ARENA_ALIGNMENT;
   base = first + body - aligned;
 }
 

@@ -125,8 +125,7 @@ std::string Checkpoints::path(const char *prefix, int64_t step) const {
   return directory + "/" + name;
 }
 
-void Checkpoints::writeFiles(const std::string &folder,
-                             const RunState &state) {
+void Checkpoints::writeFiles(const std::string &folder, const RunState &state) {
   auto write = [&](const char *name, const SafetensorsLayout &layout) {
     File file = File::openToWrite(folder + "/" + name);
     layout.writeTo(file);
@@ -145,8 +144,7 @@ void Checkpoints::writeFiles(const std::string &folder,
 
 void Checkpoints::writeWhole(const std::string &target, const RunState &state) {
   size_t slash = target.rfind('/');
-  std::string beside =
-      directory + "/." + target.substr(slash + 1) + ".tmp";
+  std::string beside = directory + "/." + target.substr(slash + 1) + ".tmp";
   if (mkdir(beside.c_str(), 0755) != 0 && errno != EEXIST)
     cannotWrite(beside);
   try {
@@ -221,8 +219,9 @@ std::string findCheckpoint(const std::string &given) {
       }
     }
   if (latest < 0)
-    throw Error(Exit::BadInput, given, "there is no checkpoint to resume from",
-                "check --resume or --checkpoint-dir, or start without --resume");
+    throw Error(
+        Exit::BadInput, given, "there is no checkpoint to resume from",
+        "check --resume or --checkpoint-dir, or start without --resume");
   return found;
 }
 

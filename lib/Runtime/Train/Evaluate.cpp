@@ -31,9 +31,8 @@ void evaluate(Model &model, Loader &loader,
   result.utterances = 0;
   size_t part = size_t(model.manifest.batch);
   for (size_t first = 0; first < utterances.size(); first += part) {
-    const HostBatch &batch =
-        loader.read(utterances.data() + first,
-                    std::min(part, utterances.size() - first));
+    const HostBatch &batch = loader.read(
+        utterances.data() + first, std::min(part, utterances.size() - first));
     for (size_t i = 0; i < batch.microBatches.size(); ++i) {
       loader.fill(batch, i, model.arena);
       model.run(TTS_PROGRAM_EVAL, batch.microBatches[i].bucket);

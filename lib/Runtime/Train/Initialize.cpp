@@ -46,7 +46,8 @@ Value normal(uint64_t key, double deviation) {
   };
 }
 
-/// Last dim is fan-out, the one before fan-in, leading dims the receptive field.
+/// Last dim is fan-out, the one before fan-in, leading dims the receptive
+/// field.
 double xavierLimit(const Parameter &p) {
   const std::vector<int64_t> &shape = p.value.shape;
   if (shape.size() < 2)

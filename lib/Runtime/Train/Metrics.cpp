@@ -86,8 +86,8 @@ void Metrics::update(const UpdateMetrics &m) {
 }
 
 void Metrics::evaluation(int64_t step, double loss,
-                         const std::vector<double> &losses,
-                         uint64_t utterances, double seconds) {
+                         const std::vector<double> &losses, uint64_t utterances,
+                         double seconds) {
   if (!file.isOpen())
     return;
   Json json = {{"step", step},

@@ -14,9 +14,8 @@ namespace tts::rt {
 
 namespace {
 
-constexpr const char *programNames[] = {"zero",   "denominators", "forward",
-                                        "backward", "update",     "eval",
-                                        "infer"};
+constexpr const char *programNames[] = {
+    "zero", "denominators", "forward", "backward", "update", "eval", "infer"};
 
 bool isPerBucket(TtsProgramKind kind) {
   return kind != TTS_PROGRAM_ZERO && kind != TTS_PROGRAM_UPDATE;

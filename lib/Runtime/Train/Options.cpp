@@ -35,7 +35,8 @@ void addTraining(CLI::App &app, Options &o) {
   app.add_option("--weight-decay", o.weightDecay, "decoupled (AdamW)")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--init-from", o.initFrom, "weights (safetensors) to start at");
+  app.add_option("--init-from", o.initFrom,
+                 "weights (safetensors) to start at");
   std::map<std::string, double> units{{"s", 1}, {"m", 60}, {"h", 3600}};
   app.add_option("--max-time", o.maxSeconds,
                  "end after the update that passes it; 90, 90s, 5m, 2h")
@@ -85,7 +86,8 @@ void checkTogether(const Options &o) {
   if (!o.initFrom.empty() && o.resume)
     usage("--init-from", "cannot be together with --resume");
   if (o.resume && o.resumeFrom.empty() && o.checkpointDir.empty())
-    usage("--resume", "has no directory: give --checkpoint-dir or --resume=DIR");
+    usage("--resume",
+          "has no directory: give --checkpoint-dir or --resume=DIR");
   if (o.checkpointEvery && o.checkpointDir.empty())
     usage("--checkpoint-every", "needs --checkpoint-dir");
   if (!o.saveBest.empty() && (o.checkpointDir.empty() || !o.evalEvery))
@@ -102,8 +104,9 @@ bool parseOptions(int argc, char **argv, const Defaults &defaults,
   options.weightDecay = defaults.weightDecay;
   options.warmup = defaults.warmup;
   options.schedule = defaults.schedule;
-  CLI::App app("Trains the compiled model; allocates nothing large after start.",
-               "train");
+  CLI::App app(
+      "Trains the compiled model; allocates nothing large after start.",
+      "train");
   addTraining(app, options);
   CLI::Option *resume = addFiles(app, options);
   try {

@@ -74,9 +74,8 @@ void Run::restore() {
     }
     return;
   }
-  std::string folder =
-      findCheckpoint(options.resumeFrom.empty() ? options.checkpointDir
-                                                : options.resumeFrom);
+  std::string folder = findCheckpoint(
+      options.resumeFrom.empty() ? options.checkpointDir : options.resumeFrom);
   resetStates(model.manifest, model.arena);
   RunState saved = loadCheckpoint(folder, model.manifest, model.arena);
   if (options.evaluate)
@@ -112,11 +111,12 @@ void Run::train() {
     oneUpdate();
     bool last = !unlimited && state.step >= options.steps;
     bool stop = interrupted();
-    bool late = options.maxSeconds > 0 && secondsSince(start) >= options.maxSeconds;
+    bool late =
+        options.maxSeconds > 0 && secondsSince(start) >= options.maxSeconds;
     if (options.evalEvery && (state.step % options.evalEvery == 0 || last))
       validate();
-    bool due = options.checkpointEvery &&
-               state.step % options.checkpointEvery == 0;
+    bool due =
+        options.checkpointEvery && state.step % options.checkpointEvery == 0;
     if (due || stop || late)
       save();
     if (stop) {
@@ -141,11 +141,10 @@ void Run::oneUpdate() {
   for (const MicroBatch &micro : batch.microBatches)
     buckets.push_back(micro.bucket);
   int64_t step = state.step + 1;
-  MicroBatches micro{buckets.data(), buckets.size(),
-                     [&](size_t i) { loader->fill(batch, i, model.arena); },
-                     [&](size_t done) {
-                       progress->microBatch(step, done, buckets.size());
-                     }};
+  MicroBatches micro{
+      buckets.data(), buckets.size(),
+      [&](size_t i) { loader->fill(batch, i, model.arena); },
+      [&](size_t done) { progress->microBatch(step, done, buckets.size()); }};
   double lr = schedule.rate(step);
   runUpdate(model, micro, {state.seed, step, lr, options.weightDecay}, result);
   if (!result.finite)
@@ -174,11 +173,10 @@ void Run::stopNonFinite(const HostBatch &batch) {
   std::string ids;
   for (uint32_t u : batch.utterances)
     ids += (ids.empty() ? "" : ", ") + corpus.id(u);
-  std::string kept =
-      checkpoints && checkpoints->lastSaved() >= 0
-          ? "the last good checkpoint is " +
-                checkpoints->pathOf(checkpoints->lastSaved())
-          : "there is no checkpoint";
+  std::string kept = checkpoints && checkpoints->lastSaved() >= 0
+                         ? "the last good checkpoint is " +
+                               checkpoints->pathOf(checkpoints->lastSaved())
+                         : "there is no checkpoint";
   throw Error(Exit::CannotContinue, "update " + std::to_string(state.step + 1),
               firstNonFinite() + " is not finite (utterances " + ids +
                   "); the weights are those of update " +
@@ -192,9 +190,9 @@ std::string Run::firstNonFinite() const {
       return "loss '" + model.manifest.losses[l].name + "'";
   for (const Parameter &p : model.manifest.parameters) {
     const char *data = model.arena.at(p.gradient.offset);
-    if (p.gradient && (p.value.dtype == TTS_F64
-                           ? anyNonFinite<double>(data, p.gradient.size)
-                           : anyNonFinite<float>(data, p.gradient.size)))
+    if (p.gradient &&
+        (p.value.dtype == TTS_F64 ? anyNonFinite<double>(data, p.gradient.size)
+                                  : anyNonFinite<float>(data, p.gradient.size)))
       return "the gradient of '" + p.value.name + "'";
   }
   return "the gradient norm";

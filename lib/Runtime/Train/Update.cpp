@@ -21,9 +21,10 @@ void setDraw(Model &model, uint64_t seed, int64_t update) {
 
 void setLossWeights(Model &model, const std::vector<double> &denominators) {
   for (size_t i = 0; i < model.losses.size(); ++i) {
-    double weight = denominators[i] == 0 ? 0
-                                         : model.manifest.losses[i].coefficient /
-                                               denominators[i];
+    double weight =
+        denominators[i] == 0
+            ? 0
+            : model.manifest.losses[i].coefficient / denominators[i];
     model.writeScalar(*model.losses[i].weight, &weight, 1);
   }
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Runtime/Abi/Error.h"
 #include "Runtime/Device/Cpu/Gemm.h"
+#include "Runtime/Abi/Error.h"
 #include "Runtime/Memory/Allocations.h"
 #include "tts-runtime/Format.h"
 #include <cstring>
@@ -51,10 +51,9 @@ struct Problem {
 
   std::vector<int64_t> scalars(int64_t scratch) const {
     const GemmShape &s = shape;
-    return {TTS_F32,      s.m,          s.n,       s.k,       s.lda,
-            s.ldb,        s.ldc,        s.transposeA, s.transposeB,
-            s.accumulate, s.batch,      s.strideA, s.strideB, s.strideC,
-            scratch};
+    return {TTS_F32, s.m,       s.n,          s.k,          s.lda,
+            s.ldb,   s.ldc,     s.transposeA, s.transposeB, s.accumulate,
+            s.batch, s.strideA, s.strideB,    s.strideC,    scratch};
   }
 
   std::vector<uint64_t> bytes(uint64_t scratch) const {
@@ -100,12 +99,12 @@ void expectRight(Problem p, bool tame = true) {
 
 TEST(Gemm, EveryFormOfEveryShape) {
   omp_set_num_threads(2);
-  int64_t sizes[][3] = {{5, 3, 7},   {64, 1, 33}, {1, 48, 16}, {17, 32, 1},
-                        {1, 1, 1},   {96, 80, 64}, {33, 31, 130}};
+  int64_t sizes[][3] = {{5, 3, 7}, {64, 1, 33},  {1, 48, 16},  {17, 32, 1},
+                        {1, 1, 1}, {96, 80, 64}, {33, 31, 130}};
   for (auto &[m, n, k] : sizes)
     for (int form = 0; form < 8; ++form)
-      expectRight(Problem(
-          shape(m, n, k, form & 1, (form & 2) != 0, (form & 4) != 0)));
+      expectRight(
+          Problem(shape(m, n, k, form & 1, (form & 2) != 0, (form & 4) != 0)));
 }
 
 TEST(Gemm, Batched) {
@@ -153,7 +152,8 @@ TEST(Gemm, WhatCannotRunIsRefused) {
   Problem p(shape(64, 64, 64, true, true, false));
   int64_t scratch = gemmScratchBytes(p.shape, 2);
   ASSERT_GT(scratch, 0);
-  auto refusal = [&](std::vector<int64_t> scalars, std::vector<uint64_t> bytes) {
+  auto refusal = [&](std::vector<int64_t> scalars,
+                     std::vector<uint64_t> bytes) {
     GemmLibrary library;
     try {
       library.get(scalars.data(), uint32_t(scalars.size()), bytes, "entry 'x'");
@@ -164,7 +164,8 @@ TEST(Gemm, WhatCannotRunIsRefused) {
     }
   };
   EXPECT_EQ(refusal(p.scalars(scratch), p.bytes(uint64_t(scratch))), "");
-  std::string little = refusal(p.scalars(scratch - 64), p.bytes(uint64_t(scratch)));
+  std::string little =
+      refusal(p.scalars(scratch - 64), p.bytes(uint64_t(scratch)));
   EXPECT_NE(little.find("scratch"), std::string::npos) << little;
   EXPECT_NE(little.find("recompile"), std::string::npos) << little;
   auto f64 = p.scalars(scratch);

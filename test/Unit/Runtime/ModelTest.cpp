@@ -53,10 +53,10 @@ private:
     for (const Tensor &input : bucket.inputs)
       std::memset(model.arena.at(input.at.offset), 0, input.at.size);
     int64_t extent = bucket.inputs[0].shape[1];
-    auto *text = reinterpret_cast<int32_t *>(
-        model.arena.at(bucket.inputs[0].at.offset));
-    auto *lengths = reinterpret_cast<int32_t *>(
-        model.arena.at(bucket.inputs[2].at.offset));
+    auto *text =
+        reinterpret_cast<int32_t *>(model.arena.at(bucket.inputs[0].at.offset));
+    auto *lengths =
+        reinterpret_cast<int32_t *>(model.arena.at(bucket.inputs[2].at.offset));
     for (size_t i = 0; i < phones.size(); ++i) {
       std::copy(phones[i].begin(), phones[i].end(), text + int64_t(i) * extent);
       lengths[i] = int32_t(phones[i].size());
@@ -74,10 +74,8 @@ test::ToyOptions oneBucket(int microBatch) {
 TEST(Accumulation, EverySplitDividesByTheGlobalCount) {
   // Report 1: valid targets [4] and [2, 2, 2]; loss 7, gradient −5.
   std::vector<std::vector<Phones>> splits = {
-      {{{4}, {2, 2, 2}}},
-      {{{4}}, {{2, 2, 2}}},
-      {{{4}}, {{2}}, {{2}}, {{2}}},
-      {{{4}, {2}}, {{2}, {2}}},
+      {{{4}, {2, 2, 2}}},           {{{4}}, {{2, 2, 2}}},
+      {{{4}}, {{2}}, {{2}}, {{2}}}, {{{4}, {2}}, {{2}, {2}}},
       {{{4}, {2}, {2}, {2}}},
   };
   for (const auto &split : splits) {

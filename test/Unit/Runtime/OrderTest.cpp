@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Runtime/IO/Batches.h"
 #include "Runtime/IO/Order.h"
+#include "Runtime/IO/Batches.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -104,7 +104,8 @@ TEST_P(EveryBucketCount, AnEpochHoldsEachIdOnceInABucketThatFits) {
   std::vector<int> seen(1000);
   std::vector<MicroBatch> micro;
   for (size_t taken = 0; taken < 1000; taken += 16) {
-    std::vector<uint32_t> ids = takeEpoch(order, std::min<size_t>(16, 1000 - taken));
+    std::vector<uint32_t> ids =
+        takeEpoch(order, std::min<size_t>(16, 1000 - taken));
     std::multiset<uint32_t> before(ids.begin(), ids.end());
     batches.cut(ids.data(), ids.size(), bucketOf.data(), micro);
     ASSERT_EQ(before, std::multiset<uint32_t>(ids.begin(), ids.end()));

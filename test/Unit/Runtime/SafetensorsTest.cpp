@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Runtime/Abi/Error.h"
 #include "Runtime/IO/Safetensors.h"
+#include "Runtime/Abi/Error.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,8 @@ TEST(Safetensors, DamageIsOneError) {
     std::string got = refusal(path);
     EXPECT_NE(got.find(text), std::string::npos) << got;
   };
-  std::string good = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  std::string good =
+      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   writeRaw(path, good.size(), good + "12345678");
   EXPECT_EQ(refusal(path), "");
   says(good.size(), good + "1234567", "reaches outside");
@@ -85,8 +86,9 @@ TEST(Safetensors, DamageIsOneError) {
   };
   entry(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})", "size of its");
   entry(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})", "impossible");
-  entry(R"({"dtype":"F32","shape":[4611686018427387904,16],"data_offsets":[0,8]})",
-        "impossible");
+  entry(
+      R"({"dtype":"F32","shape":[4611686018427387904,16],"data_offsets":[0,8]})",
+      "impossible");
   entry(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})", "outside");
   entry(R"({"dtype":"F32","shape":[2]})", "cannot be read");
   File::openToWrite(path).write("123");

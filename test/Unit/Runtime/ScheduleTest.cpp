@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Runtime/Train/Random.h"
 #include "Runtime/Train/Schedule.h"
+#include "Runtime/Train/Random.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -74,8 +74,7 @@ std::vector<uint64_t> TableBuilder::build(nlohmann::json manifest) const {
   std::string json = manifest.dump();
   std::string blob(sizeof(TtsTableHeader), '\0');
   TtsTableHeader header{};
-  auto put = [&](TtsRange &range, const void *data, size_t size,
-                 size_t count) {
+  auto put = [&](TtsRange &range, const void *data, size_t size, size_t count) {
     blob.resize((blob.size() + 7) / 8 * 8);
     range = {blob.size(), count};
     blob.append(static_cast<const char *>(data), size * count);

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Runtime/Abi/Table.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Abi/Manifest.h"
-#include "Runtime/Abi/Table.h"
 #include "Runtime/Train/Model.h"
 #include "ToyModel.h"
 #include <cstring>
@@ -84,12 +84,12 @@ TEST_F(DamagedTable, IndicesAreBounded) {
   auto *functions = section<TtsFunction>(header()->functions);
   auto *buffers = section<TtsBuffer>(header()->buffers);
   uint32_t *fields[] = {
-      &programs->name,         &programs->kind,        &programs->first_entry,
-      &programs->num_entries,  &entries->function,     &entries->name,
-      &entries->loc,           &entries->first_operand, &entries->num_operands,
-      &entries->first_scalar,  &entries->num_scalars,  &operands->access,
-      &operands->buffer,       &functions->name,       &functions->kind,
-      &buffers->name,          &buffers->loc,          &buffers->klass};
+      &programs->name,        &programs->kind,         &programs->first_entry,
+      &programs->num_entries, &entries->function,      &entries->name,
+      &entries->loc,          &entries->first_operand, &entries->num_operands,
+      &entries->first_scalar, &entries->num_scalars,   &operands->access,
+      &operands->buffer,      &functions->name,        &functions->kind,
+      &buffers->name,         &buffers->loc,           &buffers->klass};
   for (uint32_t *field : fields) {
     uint32_t good = *field;
     *field = 0x7fffffff;

@@ -39,8 +39,7 @@ void toyAddBias(void *const *p, int64_t lo, int64_t hi) {
 }
 
 /// (pred, mel, frame_lengths, phones, phone_lengths, c) → sums of both losses.
-template <int B, int E>
-void toyLoss(void *const *p, int64_t lo, int64_t hi) {
+template <int B, int E> void toyLoss(void *const *p, int64_t lo, int64_t hi) {
   if (lo >= hi)
     return;
   float mel = 0, phone = 0;
@@ -60,7 +59,8 @@ void toyLoss(void *const *p, int64_t lo, int64_t hi) {
   *as<float>(p, 7) = phone;
 }
 
-/// (pred, mel, frame_lengths, weight) → d loss / d pred; the range is the batch.
+/// (pred, mel, frame_lengths, weight) → d loss / d pred; the range is the
+/// batch.
 template <int B, int E>
 void toyGradPred(void *const *p, int64_t lo, int64_t hi) {
   for (int64_t i = lo; i < hi; ++i)
@@ -83,7 +83,8 @@ void toyGradRest(void *const *p, int64_t lo, int64_t hi) {
       as<float>(p, 5)[j] += as<float>(p, 0)[i * 2 + j];
   for (int i = 0; i < B; ++i)
     for (int t = 0; t < as<int32_t>(p, 2)[i]; ++t)
-      *as<float>(p, 6) += 2 * (*as<float>(p, 4) - as<int32_t>(p, 1)[i * E + t]) *
+      *as<float>(p, 6) += 2 *
+                          (*as<float>(p, 4) - as<int32_t>(p, 1)[i * E + t]) *
                           *as<float>(p, 3);
 }
 

@@ -160,9 +160,9 @@ struct Builder {
     manifest["outputs"].push_back(output);
 
     auto denominators = [&] {
-      table.kernel("denominators" + tag, k.denominators, 1,
-                   {reads(nFrames), reads(nPhones), writes(denMel),
-                    writes(denPhone)});
+      table.kernel(
+          "denominators" + tag, k.denominators, 1,
+          {reads(nFrames), reads(nPhones), writes(denMel), writes(denPhone)});
     };
     auto forward = [&] {
       gemm(mel, part(weights, 0, 4), pred, rows, false);
@@ -197,11 +197,10 @@ struct Builder {
     table.kernel("zero", toyZero, toyStates, {writes(gradients)});
     table.program("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
     table.kernel("norm", toyNorm, 1, {reads(gradients), writes(norm)});
-    table.kernel("adam", options.clip == 1 ? toyAdam<1000> : toyAdam<0>,
-                 toyStates,
-                 {updates(weights), reads(gradients), updates(moment1),
-                  updates(moment2), updates(ema), reads(optimizer),
-                  reads(norm)});
+    table.kernel(
+        "adam", options.clip == 1 ? toyAdam<1000> : toyAdam<0>, toyStates,
+        {updates(weights), reads(gradients), updates(moment1), updates(moment2),
+         updates(ema), reads(optimizer), reads(norm)});
   }
 
   uint64_t scratchBytes() {
@@ -228,8 +227,10 @@ struct Builder {
     manifest["precision"] = "fp32";
     if (!o.featuresHash.empty())
       manifest["features_hash"] = o.featuresHash;
-    manifest["optimizer"] = {{"kind", "adamw"},       {"beta1", o.beta1},
-                             {"beta2", o.beta2},      {"epsilon", o.epsilon},
+    manifest["optimizer"] = {{"kind", "adamw"},
+                             {"beta1", o.beta1},
+                             {"beta2", o.beta2},
+                             {"epsilon", o.epsilon},
                              {"ema", o.ema}};
     manifest["defaults"] = {{"lr", 0.01}, {"schedule", o.schedule}};
     manifest["losses"] = {{{"name", "mel"}, {"coefficient", 1.0}},
@@ -247,8 +248,7 @@ Toy makeToy(const ToyOptions &options) {
   Builder b(options);
   b.states();
   b.scalars();
-  b.scratch =
-      b.table.buffer("scratch", TTS_CLASS_WORKSPACE, b.scratchBytes());
+  b.scratch = b.table.buffer("scratch", TTS_CLASS_WORKSPACE, b.scratchBytes());
   for (uint32_t i = 0; i < options.buckets.size(); ++i)
     b.bucket(i, options.buckets[i]);
   b.update();

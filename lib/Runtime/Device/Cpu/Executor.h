@@ -55,9 +55,9 @@ private:
   const Table &table;
   int threads;
   GemmLibrary library;
-  std::vector<void *> addresses;  ///< per operand of the table
-  std::vector<Call> calls;        ///< per entry of the table
-  std::vector<uint64_t> reaches;  ///< per program: end of its highest operand
+  std::vector<void *> addresses; ///< per operand of the table
+  std::vector<Call> calls;       ///< per entry of the table
+  std::vector<uint64_t> reaches; ///< per program: end of its highest operand
   uint64_t reached = 0;
 };
 

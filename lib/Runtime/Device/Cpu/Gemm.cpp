@@ -42,12 +42,10 @@ void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
   if (s.lda < (s.transposeA ? s.m : s.k) ||
       s.ldb < (s.transposeB ? s.k : s.n) || s.ldc < s.n)
     refuse(where, "rt.gemm has a leading dimension shorter than its rows");
-  uint64_t a = s.transposeA
-                   ? extentBytes(s.k, s.m, s.lda, s.batch, s.strideA)
-                   : extentBytes(s.m, s.k, s.lda, s.batch, s.strideA);
-  uint64_t b = s.transposeB
-                   ? extentBytes(s.n, s.k, s.ldb, s.batch, s.strideB)
-                   : extentBytes(s.k, s.n, s.ldb, s.batch, s.strideB);
+  uint64_t a = s.transposeA ? extentBytes(s.k, s.m, s.lda, s.batch, s.strideA)
+                            : extentBytes(s.m, s.k, s.lda, s.batch, s.strideA);
+  uint64_t b = s.transposeB ? extentBytes(s.n, s.k, s.ldb, s.batch, s.strideB)
+                            : extentBytes(s.k, s.n, s.ldb, s.batch, s.strideB);
   uint64_t c = extentBytes(s.m, s.n, s.ldc, s.batch, s.strideC);
   if (a > bytes[0] || b > bytes[1] || c > bytes[2])
     refuse(where, "rt.gemm reaches outside its operands");
@@ -111,8 +109,7 @@ void Gemm::run(dnnl_stream_t stream, void *const *operands) const {
   for (int64_t i = 0; i < calls; ++i)
     call(stream, static_cast<char *>(operands[0]) + i * shape.strideA * 4,
          static_cast<char *>(operands[1]) + i * shape.strideB * 4,
-         static_cast<char *>(operands[2]) + i * shape.strideC * 4,
-         dataScratch);
+         static_cast<char *>(operands[2]) + i * shape.strideC * 4, dataScratch);
 }
 
 void Gemm::runOne(dnnl_stream_t stream, void *const *operands) const {

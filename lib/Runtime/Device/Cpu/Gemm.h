@@ -34,7 +34,8 @@ public:
   const char *implementation() const { return choice.implementation; }
 
 private:
-  void call(dnnl_stream_t stream, char *a, char *b, char *c, void *scratch) const;
+  void call(dnnl_stream_t stream, char *a, char *b, char *c,
+            void *scratch) const;
 
   GemmShape shape;
   GemmChoice choice;

@@ -1,0 +1,91 @@
+"""Bad input and bad usage: one line, the contract's exit code."""
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--no-such-flag"],
+        ["--steps=three"],
+        ["--steps=-1"],
+        ["--schedule=linear", "--steps=1"],
+        ["--save-best=loss", "--steps=1"],
+        ["--save-best=val_loss", "--steps=1"],
+        ["--checkpoint-every=5", "--steps=1"],
+        ["--resume", "--steps=1"],
+        ["--evaluate"],
+        ["--dump-outputs=x", "--steps=1"],
+        ["--max-time=3y", "--steps=1"],
+        [],
+    ],
+)
+def test_wrong_flags(train, flags):
+    train(*flags).refused(2)
+
+
+def test_missing_corpus(train, tmp_path):
+    train("--steps=1", data=tmp_path / "nowhere").refused(1, "manifest.json", "cannot be opened")
+
+
+def shard_of(corpus):
+    return corpus.folder / "train-00001-of-00004.safetensors"
+
+
+def test_missing_shard(train, corpus):
+    shard_of(corpus).unlink()
+    train("--steps=1").refused(1, "train-00001", "cannot be opened")
+
+
+@pytest.mark.parametrize("keep, text", [(0, "shorter"), (40, "truncated"), (-8, "outside the file")])
+def test_truncated_shard(train, corpus, keep, text):
+    data = shard_of(corpus).read_bytes()
+    shard_of(corpus).write_bytes(data[:keep] if keep else b"")
+    train("--steps=1").refused(1, "train-00001", text)
+
+
+def test_shard_that_breaks_the_manifest(train, corpus):
+    manifest = json.loads((corpus.folder / "manifest.json").read_text())
+    manifest["inputs"]["mel"]["dims"] = ["frames", 3]
+    (corpus.folder / "manifest.json").write_text(json.dumps(manifest))
+    train("--steps=1").refused(1, "t0000/mel", "manifest")
+
+
+def test_manifest_that_is_no_json(train, corpus):
+    (corpus.folder / "manifest.json").write_text("{")
+    train("--steps=1").refused(1, "manifest.json")
+
+
+def test_utterances_that_fit_nowhere_are_listed(train, make_corpus):
+    """Report 13: nothing is dropped silently."""
+    long = make_corpus([5, 17, 9, 40], name="long", validation=2)
+    train("--steps=1", data=long.folder).refused(1, "t0001, t0003, v0001", "longer than every bucket")
+
+
+def test_other_features(train):
+    train("--steps=1", env={"TOY_FEATURES_HASH": "abd"}).refused(1, "features")
+    assert train("--steps=1", env={"TOY_FEATURES_HASH": "abc"}).code == 0
+
+
+def test_weights_of_another_model(train, tmp_path, corpus):
+    train("--steps=1", f"--init-from={shard_of(corpus)}").refused(1, "proj.weight", "missing")
+    train("--steps=1", f"--init-from={tmp_path / 'none'}").refused(1, "cannot be opened")
+
+
+def test_unknown_utterance(train, tmp_path):
+    here = f"--checkpoint-dir={tmp_path / 'c'}"
+    assert train("--steps=1", here).code == 0
+    flags = ["--evaluate", "--resume", here, "--dump-outputs=o", "--dump-utterances=v0001,nobody"]
+    train(*flags).refused(1, "'nobody'")
+
+
+def test_validation_without_a_split(train, make_corpus):
+    bare = make_corpus([4] * 8, name="bare", validation=0)
+    assert train("--steps=1", data=bare.folder).code == 0
+    train("--steps=1", "--eval-every=1", data=bare.folder).refused(1, "validation split is empty")
+
+
+def test_log_directory_that_cannot_be(train, corpus):
+    train("--steps=1", log=f"{shard_of(corpus)}/x").refused(5, "cannot be written")

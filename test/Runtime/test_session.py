@@ -1,0 +1,106 @@
+"""The C API through tts.runtime.Session, on the toy model as a library."""
+
+import numpy as np
+import pytest
+
+from tts.runtime import RuntimeFailure, Session
+
+
+@pytest.fixture
+def session(model_library):
+    with Session(model_library) as opened:
+        opened.initialise(1)
+        yield opened
+
+
+def batch(session, bucket, phones, mel=None):
+    """A micro-batch of `bucket` from lists of phones; mel frames default to none."""
+    size, extent = session.describe("input:phones", bucket)[1]
+    text, frames = np.zeros((size, extent), np.int32), np.zeros((size, extent, 2), np.float32)
+    lengths, frame_lengths = np.zeros(size, np.int32), np.zeros(size, np.int32)
+    for i, own in enumerate(phones):
+        text[i, : len(own)], lengths[i] = own, len(own)
+    for i, own in enumerate(mel or []):
+        frames[i, : len(own)], frame_lengths[i] = own, len(own)
+    ids = np.arange(size)
+    return {
+        "phones": text,
+        "mel": frames,
+        "phone_lengths": lengths,
+        "frame_lengths": frame_lengths,
+        "utterance": ids,
+    }
+
+
+def test_programs_one_by_one_make_a_step(session):
+    """An update by hand equals step(), to the bit."""
+    draw = np.random.default_rng(0)
+    mel = [draw.normal(size=(n, 2)) for n in (4, 2)]
+    micro = [(0, batch(session, 0, [[4], [2, 2, 2]], mel)), (1, batch(session, 1, [[7] * 8]))]
+    start = {name: session.read(name) for name in session.parameters}
+    stepped = session.step(micro, lr=0.1)
+    after = {name: session.read(name) for name in session.parameters}
+    gradients = {name: session.read(f"grad:{name}") for name in session.trainable}
+
+    session.initialise(1)
+    for name, value in start.items():
+        np.testing.assert_array_equal(session.read(name), value)
+    session.run("zero")
+    session.set_scalars(seed=0, update=1, lr=0.1)
+    totals = dict.fromkeys(session.losses, 0.0)
+    sums = dict(totals)
+    for bucket, inputs in micro:
+        for name, array in inputs.items():
+            session.set_input(name, bucket, array)
+        session.run("denominators", bucket)
+        for loss in totals:
+            totals[loss] += float(session.read(f"denominator:{loss}")[0])
+    session.set_denominators(totals)
+    for bucket, inputs in micro:
+        for name, array in inputs.items():
+            session.set_input(name, bucket, array)
+        session.run("forward", bucket)
+        for loss in sums:
+            sums[loss] += float(session.read(f"loss:{loss}")[0])
+        session.run("backward", bucket)
+    session.run("update")
+    assert stepped["losses"] == {loss: sums[loss] / totals[loss] for loss in sums}
+    for name in session.trainable:
+        np.testing.assert_array_equal(session.read(f"grad:{name}"), gradients[name])
+        np.testing.assert_array_equal(session.read(name), after[name])
+
+
+def test_names_and_shapes(session):
+    assert session.parameters == ["proj.weight", "proj.bias", "phone.mean"]
+    assert session.outputs(1) == ["mel"] and session.describe("output:mel", 1)[1] == (2, 8, 2)
+    session.write("proj.weight", [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(session.read("proj.weight"), [[1, 2], [3, 4]])
+    with pytest.raises(ValueError, match="shape"):
+        session.write("proj.weight", [1, 2])
+    with pytest.raises(KeyError):
+        session.read("grad:nobody")
+    with pytest.raises(RuntimeFailure, match="does not exist") as failure:
+        session.run("eval", 9)
+    assert failure.value.code == 1
+
+
+def test_non_finite_is_an_error_and_changes_nothing(session):
+    before = session.read("phone.mean")
+    bad = batch(session, 0, [[1]], [np.full((1, 2), np.nan)])
+    with pytest.raises(RuntimeFailure, match="not finite") as failure:
+        session.step([(0, bad)], lr=0.1)
+    assert failure.value.code == 5
+    np.testing.assert_array_equal(session.read("phone.mean"), before)
+    assert session.step([(0, batch(session, 0, [[1]]))], lr=0.1)["loss"] == 1.0
+
+
+def test_weights_as_safetensors(session, tmp_path):
+    session.save(tmp_path / "w.safetensors")
+    kept = session.read("proj.weight")
+    session.initialise(2)
+    assert (session.read("proj.weight") != kept).any()
+    session.load(tmp_path / "w.safetensors")
+    np.testing.assert_array_equal(session.read("proj.weight"), kept)
+    np.testing.assert_array_equal(session.read("ema:proj.weight"), kept)
+    with pytest.raises(RuntimeFailure, match="cannot be opened"):
+        session.load(tmp_path / "none")
