@@ -22,8 +22,8 @@ public:
 
   SmallVector<FusionGroup> run() {
     for (Operation &op : llvm::reverse(block)) {
-      if (!isa_and_nonnull<TtsDialect>(op.getDialect()) || taken.contains(&op) ||
-          op.hasTrait<Alias>())
+      if (!isa_and_nonnull<TtsDialect>(op.getDialect()) ||
+          taken.contains(&op) || op.hasTrait<Alias>())
         continue;
       if (op.hasTrait<Indexing>() && !needsStorage(&op))
         continue;

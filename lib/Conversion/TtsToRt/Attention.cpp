@@ -51,8 +51,7 @@ public:
   }
 
   /// result[b] = s·x or sᵀ·x per head, into the rows of utterance b.
-  Value apply(Value s, bool transpose, Value x, Value result,
-              int64_t b) const {
+  Value apply(Value s, bool transpose, Value x, Value result, int64_t b) const {
     Product product{time, depth, time};
     product.transposeA = transpose;
     product.ldb = product.ldc = channels;

@@ -15,10 +15,10 @@ using namespace tts;
 namespace {
 /// The rows that one tap joins.
 struct Tap {
-  int64_t index;  ///< into the kernel
-  int64_t first;  ///< first row t of the output side
-  int64_t shift;  ///< row t + shift of the input side
-  int64_t rows;   ///< per utterance
+  int64_t index; ///< into the kernel
+  int64_t first; ///< first row t of the output side
+  int64_t shift; ///< row t + shift of the input side
+  int64_t rows;  ///< per utterance
 };
 
 SmallVector<Tap> getTaps(int64_t taps, int64_t left, int64_t time) {

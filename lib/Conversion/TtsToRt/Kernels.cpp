@@ -50,8 +50,8 @@ static int64_t indexOf(ValueRange values, Value value) {
 func::FuncOp KernelTable::build(const FusionGroup &group, ValueRange operands) {
   Operation *root = group.root();
   OpBuilder builder(root->getContext());
-  auto type = builder.getFunctionType(operands.getTypes(),
-                                      root->getResultTypes());
+  auto type =
+      builder.getFunctionType(operands.getTypes(), root->getResultTypes());
   auto kernel = func::FuncOp::create(builder.getUnknownLoc(), "kernel", type);
   kernel.setPrivate();
   kernel->setAttr(rt::kKernelAttr, builder.getUnitAttr());

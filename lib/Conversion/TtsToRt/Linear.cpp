@@ -50,12 +50,13 @@ struct LowerWeightGrad : OpRewritePattern<WeightGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(WeightGradOp op,
                                 PatternRewriter &rewriter) const override {
-    Product product{lastDim(op.getX()), lastDim(op.getDy()), numRows(op.getX())};
+    Product product{lastDim(op.getX()), lastDim(op.getDy()),
+                    numRows(op.getX())};
     product.transposeA = true;
     product.beta = op.getAcc() ? 1 : 0;
-    Value dw = op.getAcc() ? op.getAcc()
-                           : emitEmpty(rewriter, op.getLoc(),
-                                       op.getDw().getType());
+    Value dw = op.getAcc()
+                   ? op.getAcc()
+                   : emitEmpty(rewriter, op.getLoc(), op.getDw().getType());
     rewriter.replaceOp(op, emitProduct(rewriter, op.getLoc(), op.getX(),
                                        op.getDy(), dw, product));
     return success();

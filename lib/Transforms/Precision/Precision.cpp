@@ -1,9 +1,9 @@
 //===- Precision.cpp - element types as planned --------------------------===//
 
-#include "tts/Transforms/Precision/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tts/Transforms/Precision/Passes.h"
 
 using namespace mlir;
 using namespace tts;
@@ -29,9 +29,9 @@ void widen(func::FuncOp program) {
       result.setType(widen(result.getType()));
   });
   Block &body = program.getBody().front();
-  program.setType(
-      FunctionType::get(program.getContext(), body.getArgumentTypes(),
-                        body.getTerminator()->getOperandTypes()));
+  program.setType(FunctionType::get(program.getContext(),
+                                    body.getArgumentTypes(),
+                                    body.getTerminator()->getOperandTypes()));
 }
 
 struct Precision : tts::impl::TtsPrecisionBase<Precision> {

@@ -1,9 +1,9 @@
 //===- Specialize.cpp - one program per bucket, static shapes ------------===//
 
-#include "tts/Transforms/Specialize/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tts/Transforms/Specialize/Passes.h"
 
 using namespace mlir;
 using namespace tts;
@@ -67,7 +67,23 @@ LogicalResult specialize(ValueRange values, const Sizes &sizes) {
   return success();
 }
 
+/// Keeps the names of inputs' and outputs' dimensions: the runtime loads by
+/// them.
+void keepNames(func::FuncOp program) {
+  for (unsigned i = 0; i < program.getNumArguments(); ++i)
+    if (isSymbolic(program.getArgumentTypes()[i]))
+      program.setArgAttr(
+          i, kDimsAttr,
+          cast<RankedTensorType>(program.getArgumentTypes()[i]).getEncoding());
+  for (unsigned i = 0; i < program.getNumResults(); ++i)
+    if (isSymbolic(program.getResultTypes()[i]))
+      program.setResultAttr(
+          i, kDimsAttr,
+          cast<RankedTensorType>(program.getResultTypes()[i]).getEncoding());
+}
+
 LogicalResult specialize(func::FuncOp program, const Sizes &sizes) {
+  keepNames(program);
   if (failed(specialize(program.getArguments(), sizes)))
     return failure();
   WalkResult walk = program.walk([&](Operation *op) {
@@ -94,8 +110,7 @@ struct Specialize : tts::impl::TtsSpecializeBase<Specialize> {
                        "tts-plan first");
       return signalPassFailure();
     }
-    if (plan.getMicroBatches().size() !=
-        static_cast<int64_t>(buckets.size())) {
+    if (plan.getMicroBatches().size() != static_cast<int64_t>(buckets.size())) {
       module.emitError("tts.plan has one micro-batch per bucket of "
                        "tts.buckets");
       return signalPassFailure();

@@ -1,4 +1,5 @@
-//===- Passes.h - Select ---------------------------------------------------===//
+//===- Passes.h - Select
+//---------------------------------------------------===//
 
 #ifndef TTS_CONVERSION_TTSTORT_PASSES_H
 #define TTS_CONVERSION_TTSTORT_PASSES_H

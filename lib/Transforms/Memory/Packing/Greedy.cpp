@@ -1,95 +1,10 @@
-// Greedy placement in a given order (first or best fit over a bucketed list of placed items), and squeaky wheel.
-#include "Problem.h"
+// Greedy placement in a given order, and reordering by squeaky wheel.
+#include "PlacedList.h"
 
 #include <algorithm>
 #include <numeric>
 
 using namespace tts::packing;
-
-namespace {
-
-/// What is placed so far, sorted by offset, in buckets that know their extent in
-/// time and height, so that a query skips those that cannot overlap.
-class PlacedList {
-public:
-  explicit PlacedList(bool bestFit) : bestFit(bestFit) {}
-
-  /// The offset `span` gets above, below or between what overlaps it in time.
-  int64_t findOffset(const Span &span) const {
-    int64_t floor = 0, best = -1, bestGap = INT64_MAX;
-    for (const Bucket &bucket : buckets) {
-      if (floor + span.size <= bucket.blocks.front().offset && !bestFit)
-        return floor;
-      if (bucket.end <= span.begin || span.end <= bucket.begin ||
-          bucket.top <= floor)
-        continue;
-      for (const Block &block : bucket.blocks) {
-        if (block.end <= span.begin || span.end <= block.begin)
-          continue;
-        int64_t gap = block.offset - floor;
-        if (gap >= span.size && gap < bestGap) {
-          best = floor;
-          bestGap = gap;
-          if (!bestFit || gap == span.size)
-            return best;
-        }
-        floor = std::max(floor, alignUp(block.top, span.alignment));
-      }
-    }
-    return best < 0 ? floor : best;
-  }
-
-  void insert(const Span &span, int64_t offset) {
-    Block block{offset, offset + span.size, span.begin, span.end};
-    auto bucket = std::upper_bound(
-        buckets.begin(), buckets.end(), offset,
-        [](int64_t o, const Bucket &b) { return o < b.blocks.front().offset; });
-    if (bucket != buckets.begin())
-      --bucket;
-    else if (buckets.empty())
-      bucket = buckets.emplace(bucket);
-    auto place = std::upper_bound(
-        bucket->blocks.begin(), bucket->blocks.end(), offset,
-        [](int64_t o, const Block &b) { return o < b.offset; });
-    bucket->blocks.insert(place, block);
-    bucket->cover(block);
-    if (bucket->blocks.size() > maxBlocks)
-      split(bucket - buckets.begin());
-  }
-
-private:
-  static constexpr size_t maxBlocks = 128;
-  struct Block {
-    int64_t offset, top;
-    int32_t begin, end;
-  };
-  struct Bucket {
-    std::vector<Block> blocks;
-    int64_t top = 0;
-    int32_t begin = INT32_MAX, end = 0;
-    void cover(const Block &block) {
-      top = std::max(top, block.top);
-      begin = std::min(begin, block.begin);
-      end = std::max(end, block.end);
-    }
-  };
-  std::vector<Bucket> buckets;
-  bool bestFit;
-
-  void split(size_t index) {
-    Bucket lower, upper;
-    const std::vector<Block> &blocks = buckets[index].blocks;
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      Bucket &half = i < blocks.size() / 2 ? lower : upper;
-      half.blocks.push_back(blocks[i]);
-      half.cover(blocks[i]);
-    }
-    buckets[index] = std::move(lower);
-    buckets.insert(buckets.begin() + index + 1, std::move(upper));
-  }
-};
-
-} // namespace
 
 Placement tts::packing::placeInOrder(const Problem &problem,
                                      const std::vector<int32_t> &order,
@@ -97,19 +12,18 @@ Placement tts::packing::placeInOrder(const Problem &problem,
   Placement result;
   result.offsets.assign(problem.spans.size(), 0);
   result.height = 0;
-  PlacedList placed(bestFit);
+  PlacedList placed(problem, bestFit);
   auto place = [&](int32_t index, int64_t offset) {
-    const Span &span = problem.spans[index];
-    placed.insert(span, offset);
+    placed.insert(index, offset);
     result.offsets[index] = offset;
-    result.height = std::max(result.height, offset + span.size);
+    result.height = std::max(result.height, offset + problem.spans[index].size);
   };
   for (int32_t index : order)
     if (problem.spans[index].fixedOffset >= 0)
       place(index, problem.spans[index].fixedOffset);
   for (int32_t index : order)
     if (problem.spans[index].fixedOffset < 0)
-      place(index, placed.findOffset(problem.spans[index]));
+      place(index, placed.findOffset(index));
   return result;
 }
 
@@ -167,9 +81,14 @@ std::vector<int32_t> tts::packing::orderOf(const Problem &problem,
 }
 
 Placement tts::packing::packGreedy(const Problem &problem, int64_t target) {
+  // The first two win nearly always; the others are for small problems, where
+  // they cost nothing.
+  static constexpr size_t small = 10'000;
+  std::vector<Order> orders = {Order::Size, Order::Length};
+  if (problem.spans.size() <= small)
+    orders.insert(orders.end(), {Order::Area, Order::Contention, Order::Begin});
   Placement best;
-  for (Order order : {Order::Size, Order::Area, Order::Length,
-                      Order::Contention, Order::Begin}) {
+  for (Order order : orders) {
     std::vector<int32_t> spans = orderOf(problem, order);
     for (bool bestFit : {false, true}) {
       Placement tried = placeInOrder(problem, spans, bestFit);
@@ -186,8 +105,8 @@ void tts::packing::improveBySqueakyWheel(const Problem &problem, int64_t target,
                                          const Options &options,
                                          Placement &best) {
   const int64_t count = int64_t(problem.spans.size());
-  const int64_t rounds = std::min(options.squeakyRounds,
-                                  options.squeakyWork / (count * count));
+  const int64_t rounds =
+      std::min(options.squeakyRounds, options.squeakyWork / (count * count));
   for (Order start : {Order::Area, Order::Size}) {
     std::vector<int32_t> order = orderOf(problem, start);
     for (int64_t round = 0; round < rounds / 2; ++round) {
@@ -202,9 +121,8 @@ void tts::packing::improveBySqueakyWheel(const Problem &problem, int64_t target,
         int64_t top = tried.offsets[order[i]] + span.size;
         rank[order[i]] = top > target ? double(i) * 0.6 : double(i);
       }
-      std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-        return rank[a] < rank[b];
-      });
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int32_t a, int32_t b) { return rank[a] < rank[b]; });
       if (tried.height < best.height)
         best = std::move(tried);
     }

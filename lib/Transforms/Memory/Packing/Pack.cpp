@@ -1,4 +1,5 @@
-// The order of attempts: take the problem apart, then greedy, exact search and squeaky wheel on each part.
+// The order of attempts: take the problem apart, then greedy, exact search and
+// squeaky wheel on each part.
 #include "Problem.h"
 
 #include <algorithm>
@@ -22,10 +23,9 @@ public:
     for (const Span &span : problem.spans)
       (span.end - span.begin == problem.numSections ? everywhere : rest)
           .push_back(span);
-    std::stable_sort(everywhere.begin(), everywhere.end(),
-                     [](const Span &a, const Span &b) {
-                       return a.alignment > b.alignment;
-                     });
+    std::stable_sort(
+        everywhere.begin(), everywhere.end(),
+        [](const Span &a, const Span &b) { return a.alignment > b.alignment; });
     int64_t top = base;
     for (const Span &span : everywhere) {
       offsets[span.source] = alignUp(top, span.alignment);
@@ -38,8 +38,8 @@ public:
     const bool whole = everywhere.empty() && parts.size() == 1;
     for (std::vector<Span> &part : parts) {
       Problem sub = canonicalize(std::move(part));
-      height = std::max(height, whole ? packPart(sub, top)
-                                      : pack(std::move(sub), top));
+      height = std::max(height,
+                        whole ? packPart(sub, top) : pack(std::move(sub), top));
     }
     return height;
   }
@@ -102,8 +102,7 @@ Layout tts::packing::pack(const std::vector<Item> &items,
                           const Options &options) {
   const int64_t unit = commonUnit(items);
   Problem problem = makeProblem(items, unit);
-  const int64_t target =
-      std::max(problem.lowerBound, options.target / unit);
+  const int64_t target = std::max(problem.lowerBound, options.target / unit);
   Layout layout;
   layout.offsets.assign(items.size(), 0);
   bool fixed = false;
@@ -124,8 +123,7 @@ Layout tts::packing::pack(const std::vector<Item> &items,
   for (const Span &span : problem.spans) {
     const int64_t offset = offsets[span.source] * unit;
     layout.offsets[span.source] = offset;
-    layout.height =
-        std::max(layout.height, offset + items[span.source].size);
+    layout.height = std::max(layout.height, offset + items[span.source].size);
   }
   for (size_t i = 0; i < items.size(); ++i)
     if (items[i].fixedOffset >= 0)

@@ -1,4 +1,5 @@
-// Canonical coordinates of a packing problem, its lower bound, and the check of a layout.
+// Canonical coordinates of a packing problem, its lower bound, and the check of
+// a layout.
 #include "Problem.h"
 
 #include <algorithm>

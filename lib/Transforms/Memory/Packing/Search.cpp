@@ -1,4 +1,5 @@
-// Restarts of the exact search: many short attempts in different orders find what one long attempt does not.
+// Restarts of the exact search: many short attempts in different orders find
+// what one long attempt does not.
 #include "Search.h"
 
 #include <algorithm>
@@ -7,7 +8,8 @@
 
 using namespace tts::packing;
 
-/// A number in [0, 1) that depends on `seed` alone (the finalizer of splitmix64).
+/// A number in [0, 1) that depends on `seed` alone (the finalizer of
+/// splitmix64).
 static double uniform(uint64_t seed) {
   seed += 0x9e3779b97f4a7c15ull;
   seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -73,9 +75,8 @@ static bool searchAt(const Problem &problem, int64_t capacity, int64_t &work,
                               : base * luby(number - numFixedStrategies + 1);
     const int64_t granted = std::min(share, work);
     int64_t left = granted;
-    Outcome outcome =
-        searchSkyline(problem, capacity, makeStrategy(problem, number), left,
-                      best.offsets);
+    Outcome outcome = searchSkyline(
+        problem, capacity, makeStrategy(problem, number), left, best.offsets);
     work -= granted - left;
     if (outcome == Outcome::Impossible)
       return false;

@@ -2,12 +2,12 @@
 //
 // The state is a skyline: nothing unplaced will lie below it. Take its lowest
 // valley. In a placement whose items all rest on something, the lowest item
-// inside the valley rests on its floor, or none lies below its lower rim. So the
-// branches are "the leftmost (or rightmost) item that rests here is i" and "none
-// does": what lies beside i is then raised to its lower rim. A raise is waste,
-// and waste is limited by the slack of every section: capacity minus skyline
-// minus what is still to be placed there. When no unplaced item crosses a
-// boundary the two sides are searched apart.
+// inside the valley rests on its floor, or none lies below its lower rim. So
+// the branches are "the leftmost (or rightmost) item that rests here is i" and
+// "none does": what lies beside i is then raised to its lower rim. A raise is
+// waste, and waste is limited by the slack of every section: capacity minus
+// skyline minus what is still to be placed there. When no unplaced item crosses
+// a boundary the two sides are searched apart.
 #include "Search.h"
 
 #include <algorithm>
@@ -120,8 +120,7 @@ private:
   }
 
   Valley lowestValley(int32_t begin, int32_t end) const {
-    auto lowest =
-        std::min_element(floor.begin() + begin, floor.begin() + end);
+    auto lowest = std::min_element(floor.begin() + begin, floor.begin() + end);
     Valley valley{int32_t(lowest - floor.begin()), 0, *lowest, wall, wall};
     valley.end = valley.begin + 1;
     while (valley.end < end && floor[valley.end] == valley.height)
@@ -170,8 +169,8 @@ private:
   std::vector<Choice> choices(const Valley &valley, bool fromLeft) {
     std::vector<Choice> found;
     const int64_t rim = fromLeft ? valley.left : valley.right;
-    int64_t gapSlack = wall;          // of the sections between side and item
-    int64_t leastInGap = wall;        // size of an item that lies in the gap
+    int64_t gapSlack = wall;   // of the sections between side and item
+    int64_t leastInGap = wall; // size of an item that lies in the gap
     int64_t leastSize = wall;
     std::vector<std::pair<int32_t, int64_t>> seen; // far end, size
     const int32_t length = valley.end - valley.begin;
@@ -179,8 +178,8 @@ private:
       const int32_t section =
           fromLeft ? valley.begin + gap : valley.end - 1 - gap;
       if (gap > 0) {
-        gapSlack = std::min(gapSlack,
-                            slack[fromLeft ? section - 1 : section + 1]);
+        gapSlack =
+            std::min(gapSlack, slack[fromLeft ? section - 1 : section + 1]);
         if (gapSlack <= 0)
           break;
       }
@@ -192,9 +191,9 @@ private:
             (fromLeft ? span.end > valley.end : span.begin < valley.begin))
           continue;
         leastSize = std::min(leastSize, span.size);
-        seen.push_back({fromLeft ? span.end - valley.begin
-                                 : valley.end - span.begin,
-                        span.size});
+        seen.push_back(
+            {fromLeft ? span.end - valley.begin : valley.end - span.begin,
+             span.size});
         leastInGap = wall;
         if (gap > 0)
           for (const auto &each : seen)
@@ -202,8 +201,7 @@ private:
               leastInGap = std::min(leastInGap, each.second);
         work -= gap > 0 ? int64_t(seen.size()) / 8 : 0;
         const int64_t offset = alignUp(valley.height, span.alignment);
-        const int64_t lift =
-            std::min(rim, offset + span.size) - valley.height;
+        const int64_t lift = std::min(rim, offset + span.size) - valley.height;
         // An item that fits wholly into the gap could sink there: dominated.
         if (gap > 0 && (lift > gapSlack || leastInGap <= lift))
           continue;

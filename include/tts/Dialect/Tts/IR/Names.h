@@ -37,6 +37,8 @@ inline constexpr llvm::StringLiteral kInitAttr = "tts.init";
 inline constexpr llvm::StringLiteral kFrozenAttr = "tts.frozen";
 inline constexpr llvm::StringLiteral kLengthsAttr = "tts.lengths";
 inline constexpr llvm::StringLiteral kCoefficientAttr = "tts.coefficient";
+/// The #tts.dims that Specialize took off an input's or output's type.
+inline constexpr llvm::StringLiteral kDimsAttr = "tts.dims";
 
 //===-- of the module -----------------------------------------------------===//
 

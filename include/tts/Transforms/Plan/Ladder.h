@@ -1,0 +1,94 @@
+//===- Ladder.h - candidates that know no budget, and their front --------===//
+
+#ifndef TTS_TRANSFORMS_PLAN_LADDER_H
+#define TTS_TRANSFORMS_PLAN_LADDER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tts::plan {
+
+/// The micro-batches worth trying: powers of two below the batch, and the
+/// batch itself; only `pinned` (at most the batch) when it is given.
+llvm::SmallVector<int64_t> microBatchRungs(int64_t batch,
+                                           std::optional<int64_t> pinned = {});
+
+/// How many micro-batches a bucket needs in one update, on average: each of
+/// `batch` utterances belongs to it with probability `share`, the last
+/// micro-batch may be partial.
+double expectedMicroBatches(int64_t batch, double share, int64_t microBatch);
+
+/// One bucket at one micro-batch, scheduled and packed.
+struct Candidate {
+  int64_t microBatch = 1;
+  /// Of the arena above what persists.
+  int64_t transientBytes = 0;
+  /// The persistent batch region, one per input of the model in one order:
+  /// a joint arena has each as large as its largest bucket wants it.
+  llvm::SmallVector<int64_t> batchBytes;
+  /// Distinct library primitives (hashes), ascending.
+  std::vector<uint64_t> primitives;
+  /// Of one micro-batch: denominators, forward and backward.
+  double microBatchSeconds = 0;
+};
+
+struct BucketCandidates {
+  /// Of the utterances.
+  double share = 1;
+  std::vector<Candidate> candidates;
+};
+
+/// What no choice changes.
+struct LadderSettings {
+  int64_t batch = 1;
+  /// The persistent arena without the batch region.
+  int64_t persistentBytes = 0;
+  /// Outside the arena, without primitives.
+  int64_t overheadBytes = 0;
+  int64_t primitiveBytes = 0;
+  /// Of `zero` and `update`.
+  double updateSeconds = 0;
+};
+
+/// One candidate for each bucket, and what they come to together.
+struct JointChoice {
+  llvm::SmallVector<unsigned> candidates;
+  int64_t arenaBytes = 0, overheadBytes = 0;
+  double stepSeconds = 0;
+
+  int64_t peakBytes() const { return arenaBytes + overheadBytes; }
+};
+
+/// All joint choices that a cap on the transient bytes can produce: for each
+/// cap, every bucket takes its fastest candidate below it. The Pareto front of
+/// (peak, seconds) answers every budget by look-up, so a lower budget never
+/// raises the peak and the smallest feasible budget is the front's first peak.
+class Ladder {
+public:
+  Ladder(LadderSettings settings, std::vector<BucketCandidates> buckets);
+
+  const std::vector<BucketCandidates> &getBuckets() const { return buckets; }
+  const LadderSettings &getSettings() const { return settings; }
+
+  /// All that were considered, and those on the front, ascending in peak.
+  llvm::ArrayRef<JointChoice> considered() const { return all; }
+  llvm::ArrayRef<JointChoice> front() const { return pareto; }
+
+  /// The fastest whose peak is at most `budget`, or null.
+  const JointChoice *pick(int64_t budget) const;
+
+private:
+  JointChoice join(llvm::ArrayRef<unsigned> candidates) const;
+  void consider(llvm::ArrayRef<unsigned> candidates);
+
+  LadderSettings settings;
+  std::vector<BucketCandidates> buckets;
+  std::vector<JointChoice> all, pareto;
+};
+
+} // namespace tts::plan
+
+#endif // TTS_TRANSFORMS_PLAN_LADDER_H

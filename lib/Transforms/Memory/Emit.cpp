@@ -1,0 +1,185 @@
+//===- Emit.cpp - programs of entries on offsets --------------------------===//
+
+#include "Emit.h"
+#include "tts-runtime/Format.h"
+#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Dialect/Tts/IR/Names.h"
+
+using namespace mlir;
+using namespace tts;
+using namespace tts::memory;
+
+static uint32_t getClass(const Storage &storage) {
+  switch (storage.role) {
+  case Role::Parameter:
+    return TTS_CLASS_PARAMETERS;
+  case Role::Gradient:
+    return TTS_CLASS_GRADIENTS;
+  case Role::Moment1:
+  case Role::Moment2:
+    return TTS_CLASS_OPTIMIZER;
+  case Role::Ema:
+    return TTS_CLASS_EMA;
+  case Role::Scalar:
+    return TTS_CLASS_BUFFERS;
+  case Role::Input:
+    return TTS_CLASS_BATCH;
+  case Role::Stash:
+  case Role::Output:
+  case Role::None:
+    return storage.isScratch ? TTS_CLASS_WORKSPACE : TTS_CLASS_ACTIVATIONS;
+  }
+  llvm_unreachable("a role without a class");
+}
+
+/// A persistent tensor is known by what it is: "m", "grad:m", "moment1:m".
+static std::string getBufferName(const Storage &storage) {
+  switch (storage.role) {
+  case Role::Gradient:
+    return "grad:" + storage.name;
+  case Role::Moment1:
+    return "moment1:" + storage.name;
+  case Role::Moment2:
+    return "moment2:" + storage.name;
+  case Role::Ema:
+    return "ema:" + storage.name;
+  default:
+    return storage.name;
+  }
+}
+
+namespace {
+class Emitter {
+public:
+  Emitter(ModuleOp module, MutableArrayRef<Program> programs)
+      : module(module), builder(module.getContext()), programs(programs) {}
+
+  void emitBuffers(StorageTable &table) {
+    for (Storage &storage : table.getAll()) {
+      if (storage.mergedInto || storage.offset < 0)
+        continue;
+      bufferIndex[&storage] = buffers.size();
+      int64_t program = -1, lastProgram = -1;
+      int64_t first = 0, last = UINT32_MAX;
+      if (!storage.isPersistent()) {
+        std::tie(program, first) = locate(storage.timeline, storage.begin);
+        std::tie(lastProgram, last) = locate(storage.timeline, storage.end);
+      }
+      buffers.push_back(rt::BufferAttr::get(
+          builder.getContext(), builder.getStringAttr(getBufferName(storage)),
+          builder.getStringAttr(storage.loc), getClass(storage), program,
+          lastProgram, first, last, storage.offset, storage.size));
+    }
+    module->setAttr(rt::kBuffersAttr, builder.getArrayAttr(buffers));
+  }
+
+  void emitProgram(Program &program) {
+    builder.setInsertionPointToEnd(module.getBody());
+    auto table = rt::ProgramOp::create(builder, program.func.getLoc(),
+                                       program.func.getName(), program.kind,
+                                       program.bucket);
+    builder.createBlock(&table.getBody());
+    for (Operation *op : program.entries)
+      emitEntry(program, op);
+    program.func.erase();
+  }
+
+private:
+  /// (program, entry) at a position of a timeline.
+  std::pair<int64_t, int64_t> locate(int timeline, int64_t position) {
+    for (Program &program : programs)
+      if (program.timeline == timeline && position >= program.firstPosition &&
+          position < program.firstPosition + int64_t(program.entries.size()))
+        return {program.index, position - program.firstPosition};
+    llvm_unreachable("a position outside its timeline");
+  }
+
+  Attribute getAccess(Place place, int64_t offset, int64_t size,
+                      uint32_t mode) {
+    return rt::AccessAttr::get(builder.getContext(),
+                               place.storage->offset + place.offset + offset,
+                               size, mode, bufferIndex.lookup(place.storage));
+  }
+
+  Attribute getWhole(Program &program, Value value, uint32_t mode) {
+    return getAccess(program.place(value), 0,
+                     getBytes(cast<RankedTensorType>(value.getType())), mode);
+  }
+
+  void emitEntry(Program &program, Operation *op) {
+    if (auto gemm = dyn_cast<rt::GemmOp>(op))
+      return emitGemm(program, gemm);
+    auto launch = cast<rt::LaunchOp>(op);
+    SmallVector<Attribute> operands;
+    for (auto [index, operand] : llvm::enumerate(launch.getOperands())) {
+      bool tied = llvm::is_contained(launch.getTied(), int64_t(index));
+      operands.push_back(
+          getWhole(program, operand, tied ? TTS_READ_WRITE : TTS_READ));
+    }
+    for (OpResult result : launch->getResults())
+      if (launch.getTied()[result.getResultNumber()] < 0)
+        operands.push_back(getWhole(program, result, TTS_WRITE));
+    create(launch.getLoc(), launch.getKernel(), operands, {});
+  }
+
+  void emitGemm(Program &program, rt::GemmOp gemm) {
+    rt::GemmAttr s = gemm.getShape();
+    auto type = cast<RankedTensorType>(gemm.getC().getType());
+    int64_t element = getBytes(type) / type.getNumElements();
+    // From the first element touched to the last.
+    auto span = [&](int64_t rows, int64_t columns, int64_t ld, int64_t stride) {
+      return ((s.getBatch() - 1) * stride + (rows - 1) * ld + columns) *
+             element;
+    };
+    bool tA = s.getTransposeA(), tB = s.getTransposeB();
+    SmallVector<Attribute> operands = {
+        getAccess(program.place(gemm.getA()), gemm.getOffsetA() * element,
+                  span(tA ? s.getK() : s.getM(), tA ? s.getM() : s.getK(),
+                       s.getLda(), s.getStrideA()),
+                  TTS_READ),
+        getAccess(program.place(gemm.getB()), gemm.getOffsetB() * element,
+                  span(tB ? s.getN() : s.getK(), tB ? s.getK() : s.getN(),
+                       s.getLdb(), s.getStrideB()),
+                  TTS_READ),
+        getAccess(program.place(gemm.getC()), gemm.getOffsetC() * element,
+                  span(s.getM(), s.getN(), s.getLdc(), s.getStrideC()),
+                  s.getBeta() ? TTS_READ_WRITE : TTS_WRITE)};
+    int64_t scratch = 0;
+    if (Storage *storage = program.scratch.lookup(gemm)) {
+      scratch = storage->size;
+      operands.push_back(getAccess({storage, 0}, 0, scratch, TTS_WRITE));
+    }
+    int64_t dtype = type.getElementType().isF64() ? TTS_F64 : TTS_F32;
+    create(gemm.getLoc(), "rt.gemm", operands,
+           {dtype, s.getM(), s.getN(), s.getK(), s.getLda(), s.getLdb(),
+            s.getLdc(), s.getTransposeA(), s.getTransposeB(), s.getBeta(),
+            s.getBatch(), s.getStrideA(), s.getStrideB(), s.getStrideC(),
+            scratch});
+  }
+
+  void create(Location loc, StringRef function, ArrayRef<Attribute> operands,
+              ArrayRef<int64_t> scalars) {
+    rt::EntryOp::create(builder, loc, function, builder.getArrayAttr(operands),
+                        builder.getDenseI64ArrayAttr(scalars), /*range=*/0,
+                        getStableName(loc));
+  }
+
+  ModuleOp module;
+  OpBuilder builder;
+  MutableArrayRef<Program> programs;
+  SmallVector<Attribute> buffers;
+  llvm::DenseMap<Storage *, uint32_t> bufferIndex;
+};
+} // namespace
+
+void memory::emitPrograms(ModuleOp module, MutableArrayRef<Program> programs,
+                          StorageTable &table, const Layout &layout) {
+  Builder builder(module.getContext());
+  module->setAttr(rt::kArenaAttr, builder.getI64IntegerAttr(layout.arenaBytes));
+  module->setAttr(rt::kPersistentAttr,
+                  builder.getI64IntegerAttr(layout.persistentBytes));
+  Emitter emitter(module, programs);
+  emitter.emitBuffers(table);
+  for (Program &program : programs)
+    emitter.emitProgram(program);
+}

@@ -1,0 +1,129 @@
+//===- Layout.cpp - live ranges and offsets -------------------------------===//
+
+#include "Layout.h"
+#include "tts-runtime/Format.h"
+#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Transforms/Memory/Packing.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
+
+using namespace mlir;
+using namespace tts;
+using namespace tts::memory;
+
+namespace {
+/// Positions of programs on timelines: a bucket's backward follows its forward.
+void placeOnTimelines(MutableArrayRef<Program> programs) {
+  std::map<std::pair<int64_t, int64_t>, std::pair<int, int64_t>> timelines;
+  for (Program &program : programs) {
+    int64_t kind = program.kind == TTS_PROGRAM_BACKWARD ? TTS_PROGRAM_FORWARD
+                                                        : program.kind;
+    auto [it, inserted] =
+        timelines.try_emplace({kind, program.bucket}, timelines.size(), 0);
+    auto &[timeline, length] = it->second;
+    program.timeline = timeline;
+    program.firstPosition = length;
+    length += program.entries.size();
+  }
+}
+
+void touch(Storage *storage, int timeline, int64_t position) {
+  if (storage->isPersistent())
+    return;
+  storage->timeline = timeline;
+  storage->begin =
+      storage->begin < 0 ? position : std::min(storage->begin, position);
+  storage->end = std::max(storage->end, position);
+}
+
+void computeLiveRanges(Program &program) {
+  for (auto [i, op] : llvm::enumerate(program.entries)) {
+    int64_t position = program.firstPosition + i;
+    auto touchValue = [&](Value value) {
+      touch(program.places.lookup(value).storage, program.timeline, position);
+    };
+    llvm::for_each(op->getOperands(), touchValue);
+    llvm::for_each(op->getResults(), touchValue);
+    if (Storage *scratch = program.scratch.lookup(op))
+      touch(scratch, program.timeline, position);
+  }
+  // Outputs are read after the program's last entry.
+  for (auto &[value, place] : program.places)
+    if (place.storage->role == Role::Output && !program.entries.empty())
+      touch(place.storage, program.timeline,
+            program.firstPosition + int64_t(program.entries.size()) - 1);
+}
+
+/// A pointwise result takes over its operand's bytes where both meet at this
+/// entry only: the operand dies and the result begins.
+void takeOverDyingOperands(Program &program) {
+  for (auto [i, op] : llvm::enumerate(program.entries)) {
+    auto launch = dyn_cast<rt::LaunchOp>(op);
+    if (!launch)
+      continue;
+    int64_t position = program.firstPosition + i;
+    for (OpResult result : op->getResults()) {
+      int64_t operand = launch.getInPlace()[result.getResultNumber()];
+      if (operand < 0)
+        continue;
+      Place from = program.place(launch.getOperands()[operand]);
+      Storage *to = program.place(result).storage;
+      if (from.offset != 0 || from.storage == to ||
+          from.storage->isPersistent() || to->isPersistent() ||
+          from.storage->role == Role::Output || to->role != Role::None ||
+          from.storage->size != to->size || from.storage->end != position ||
+          to->begin != position)
+        continue;
+      to->mergedInto = from.storage;
+      from.storage->end = to->end;
+    }
+  }
+}
+
+/// Persistent bytes by class, then by first appearance.
+int64_t placePersistent(StorageTable &table) {
+  static const Role order[] = {Role::Parameter, Role::Gradient, Role::Moment1,
+                               Role::Moment2,   Role::Ema,      Role::Scalar,
+                               Role::Input};
+  int64_t top = 0;
+  for (Role role : order)
+    for (auto &[key, storage] : table.getPersistent())
+      if (key.first == role) {
+        storage->offset = top;
+        top = llvm::alignTo(top + storage->size, TTS_ARENA_ALIGNMENT);
+      }
+  return top;
+}
+
+/// Packs one timeline above `base`; returns the first byte above it.
+int64_t packTimeline(ArrayRef<Storage *> storages, int64_t base) {
+  std::vector<packing::Item> items;
+  for (Storage *storage : storages)
+    items.push_back({storage->begin, storage->end + 1, storage->size,
+                     TTS_ARENA_ALIGNMENT, -1});
+  packing::Layout layout = packing::pack(items);
+  for (auto [storage, offset] : llvm::zip(storages, layout.offsets))
+    storage->offset = base + offset;
+  return base + layout.height;
+}
+} // namespace
+
+Layout memory::layOut(MutableArrayRef<Program> programs, StorageTable &table) {
+  placeOnTimelines(programs);
+  for (Program &program : programs)
+    computeLiveRanges(program);
+  for (Program &program : programs)
+    takeOverDyingOperands(program);
+  Layout layout;
+  layout.persistentBytes = placePersistent(table);
+  layout.arenaBytes = layout.persistentBytes;
+  std::map<int, SmallVector<Storage *>> timelines;
+  for (Storage &storage : table.getAll())
+    if (!storage.isPersistent() && !storage.mergedInto && storage.begin >= 0)
+      timelines[storage.timeline].push_back(&storage);
+  for (auto &[timeline, storages] : timelines)
+    layout.arenaBytes = std::max(
+        layout.arenaBytes, packTimeline(storages, layout.persistentBytes));
+  layout.arenaBytes = llvm::alignTo(layout.arenaBytes, TTS_ARENA_ALIGNMENT);
+  return layout;
+}

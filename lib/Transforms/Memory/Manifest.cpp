@@ -1,0 +1,225 @@
+//===- Manifest.cpp - what the runtime knows by name ----------------------===//
+
+#include "Emit.h"
+#include "tts-runtime/Format.h"
+#include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Dialect/Tts/IR/TtsDialect.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace tts;
+using namespace tts::memory;
+
+namespace {
+class ManifestBuilder {
+public:
+  ManifestBuilder(ModuleOp module, MutableArrayRef<Program> programs,
+                  StorageTable &table)
+      : module(module), b(module.getContext()), programs(programs),
+        persistent(table.getPersistent()) {}
+
+  DictionaryAttr build() {
+    return b.getDictionaryAttr({named("buckets", buildBuckets()),
+                                named("parameters", buildParameters()),
+                                named("scalars", buildScalars()),
+                                named("losses", buildLosses()),
+                                named("outputs", buildOutputs())});
+  }
+
+private:
+  using Fields = SmallVector<NamedAttribute>;
+
+  NamedAttribute named(StringRef name, Attribute value) {
+    return b.getNamedAttr(name, value);
+  }
+  Attribute integer(int64_t value) { return b.getI64IntegerAttr(value); }
+
+  StringRef getDType(Type type) {
+    if (type.isF64())
+      return "F64";
+    if (type.isF32())
+      return "F32";
+    return type.isInteger(64) ? "I64" : "I32";
+  }
+
+  Fields tensor(StringRef name, RankedTensorType type, int64_t offset) {
+    SmallVector<Attribute> shape;
+    for (int64_t size : type.getShape())
+      shape.push_back(integer(size));
+    return {named("name", b.getStringAttr(name)),
+            named("dtype", b.getStringAttr(getDType(type.getElementType()))),
+            named("shape", b.getArrayAttr(shape)),
+            named("offset", integer(offset)),
+            named("size", integer(getBytes(type)))};
+  }
+
+  /// {offset, size} of a state of parameter `name`, or null.
+  Attribute place(Role role, StringAttr name) {
+    auto it = persistent.find({role, name});
+    if (it == persistent.end())
+      return b.getUnitAttr(); // JSON null
+    return b.getDictionaryAttr({named("offset", integer(it->second->offset)),
+                                named("size", integer(it->second->size))});
+  }
+
+  /// What the first program that has this parameter says beside its name.
+  DictionaryAttr findArgument(StringAttr name) {
+    for (Program &program : programs)
+      for (unsigned i = 0; i < program.func.getNumArguments(); ++i)
+        if (program.func.getArgAttr(i, kParamAttr) == name)
+          return program.func.getArgAttrDict(i);
+    return {};
+  }
+
+  Attribute buildInit(DictionaryAttr argument) {
+    auto init = argument ? argument.getAs<InitAttr>(kInitAttr) : InitAttr();
+    SmallVector<Attribute> args;
+    if (init)
+      for (double value : init.getArgs().asArrayRef())
+        args.push_back(b.getF64FloatAttr(value));
+    return b.getDictionaryAttr(
+        {named("kind", b.getStringAttr(init ? init.getKind().getValue()
+                                            : StringRef("zeros"))),
+         named("args", b.getArrayAttr(args))});
+  }
+
+  ArrayAttr buildParameters() {
+    SmallVector<Attribute> list;
+    for (auto &[key, storage] : persistent) {
+      auto [role, name] = key;
+      if (role != Role::Parameter)
+        continue;
+      DictionaryAttr argument = findArgument(name);
+      Fields fields = tensor(name, storage->type, storage->offset);
+      fields.push_back(named(
+          "frozen", b.getBoolAttr(argument && argument.contains(kFrozenAttr))));
+      fields.push_back(named("init", buildInit(argument)));
+      fields.push_back(named("gradient", place(Role::Gradient, name)));
+      fields.push_back(named("moment1", place(Role::Moment1, name)));
+      fields.push_back(named("moment2", place(Role::Moment2, name)));
+      fields.push_back(named("ema", place(Role::Ema, name)));
+      list.push_back(b.getDictionaryAttr(fields));
+    }
+    return b.getArrayAttr(list);
+  }
+
+  ArrayAttr buildScalars() {
+    SmallVector<Attribute> list;
+    for (auto &[key, storage] : persistent)
+      if (key.first == Role::Scalar)
+        list.push_back(b.getDictionaryAttr(
+            tensor(key.second, storage->type, storage->offset)));
+    return b.getArrayAttr(list);
+  }
+
+  ArrayAttr buildLosses() {
+    llvm::MapVector<StringAttr, Attribute> losses;
+    for (Program &program : programs)
+      for (unsigned i = 0; i < program.func.getNumResults(); ++i) {
+        auto name = program.func.getResultAttrOfType<StringAttr>(i, kLossAttr);
+        if (!name || losses.contains(name))
+          continue;
+        auto coefficient =
+            program.func.getResultAttrOfType<FloatAttr>(i, kCoefficientAttr);
+        losses[name] = b.getDictionaryAttr(
+            {named("name", name),
+             named("coefficient",
+                   b.getF64FloatAttr(
+                       coefficient ? coefficient.getValueAsDouble() : 1.0))});
+      }
+    SmallVector<Attribute> list;
+    for (auto &[name, loss] : losses)
+      list.push_back(loss);
+    return b.getArrayAttr(list);
+  }
+
+  /// The names of a tensor's dimensions in the model, before Specialize took
+  /// them off; kept there in kDimsAttr.
+  Attribute buildDims(DictionaryAttr argument) {
+    SmallVector<Attribute> names;
+    if (auto dims = argument.getAs<DimsAttr>(kDimsAttr))
+      for (StringAttr name : dims.getNames())
+        names.push_back(name);
+    return b.getArrayAttr(names);
+  }
+
+  ArrayAttr buildInputs(int64_t bucket) {
+    llvm::MapVector<StringAttr, Attribute> inputs;
+    for (Program &program : programs) {
+      if (program.bucket != bucket)
+        continue;
+      for (BlockArgument argument : program.func.getArguments()) {
+        DictionaryAttr attributes =
+            program.func.getArgAttrDict(argument.getArgNumber());
+        auto name = attributes ? attributes.getAs<StringAttr>(kInputAttr)
+                               : StringAttr();
+        if (!name || inputs.contains(name))
+          continue;
+        Fields fields = tensor(name, cast<RankedTensorType>(argument.getType()),
+                               program.places.lookup(argument).storage->offset);
+        fields.push_back(named("dims", buildDims(attributes)));
+        if (auto lengths = attributes.getAs<StringAttr>(kLengthsAttr))
+          fields.push_back(named("lengths", lengths));
+        inputs[name] = b.getDictionaryAttr(fields);
+      }
+    }
+    SmallVector<Attribute> list;
+    for (auto &[name, input] : inputs)
+      list.push_back(input);
+    return b.getArrayAttr(list);
+  }
+
+  ArrayAttr buildBuckets() {
+    auto buckets = module->getAttrOfType<ArrayAttr>(kBucketsAttr);
+    auto plan = module->getAttrOfType<PlanAttr>(kPlanAttr);
+    SmallVector<Attribute> list;
+    if (!buckets || !plan)
+      return b.getArrayAttr(list);
+    for (auto [index, bucket] :
+         llvm::enumerate(buckets.getAsRange<BucketAttr>())) {
+      Fields dims;
+      for (auto [name, size] : llvm::zip(bucket.getNames(), bucket.getSizes()))
+        dims.push_back(named(name, integer(size)));
+      list.push_back(b.getDictionaryAttr(
+          {named("dims", b.getDictionaryAttr(dims)),
+           named("micro_batch", integer(plan.getMicroBatches()[index])),
+           named("inputs", buildInputs(index))}));
+    }
+    return b.getArrayAttr(list);
+  }
+
+  ArrayAttr buildOutputs() {
+    SmallVector<Attribute> list;
+    for (Program &program : programs) {
+      if (program.kind != TTS_PROGRAM_EVAL && program.kind != TTS_PROGRAM_INFER)
+        continue;
+      func::FuncOp func = program.func;
+      Operation *terminator = func.getBody().front().getTerminator();
+      for (unsigned i = 0; i < func.getNumResults(); ++i) {
+        auto name = func.getResultAttrOfType<StringAttr>(i, kOutputAttr);
+        if (!name)
+          continue;
+        Value value = terminator->getOperand(i);
+        Place place = program.place(value);
+        Fields fields = tensor(name, cast<RankedTensorType>(value.getType()),
+                               place.storage->offset + place.offset);
+        fields.push_back(named("bucket", integer(program.bucket)));
+        fields.push_back(named("dims", buildDims(func.getResultAttrDict(i))));
+        list.push_back(b.getDictionaryAttr(fields));
+      }
+    }
+    return b.getArrayAttr(list);
+  }
+
+  ModuleOp module;
+  Builder b;
+  MutableArrayRef<Program> programs;
+  llvm::MapVector<std::pair<Role, StringAttr>, Storage *> &persistent;
+};
+} // namespace
+
+DictionaryAttr memory::buildManifest(ModuleOp module,
+                                     MutableArrayRef<Program> programs,
+                                     StorageTable &table) {
+  return ManifestBuilder(module, programs, table).build();
+}

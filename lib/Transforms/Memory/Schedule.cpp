@@ -1,0 +1,159 @@
+//===- Schedule.cpp - the order of a program's entries --------------------===//
+
+#include "Schedule.h"
+#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "llvm/ADT/SetVector.h"
+#include <set>
+
+using namespace mlir;
+using namespace tts;
+using namespace tts::memory;
+
+namespace {
+class Scheduler {
+public:
+  explicit Scheduler(Program &program) : program(program) {}
+
+  LogicalResult run() {
+    for (Operation &op : program.func.getBody().front())
+      if (isEntry(&op)) {
+        index[&op] = ops.size();
+        ops.push_back(&op);
+      }
+    successors.resize(ops.size());
+    waiting.assign(ops.size(), 0);
+    for (Operation *op : ops)
+      addEdges(op);
+    countTouches();
+    std::set<unsigned> ready;
+    for (unsigned i = 0; i < ops.size(); ++i)
+      if (waiting[i] == 0)
+        ready.insert(i);
+    while (!ready.empty()) {
+      unsigned next = choose(ready);
+      ready.erase(next);
+      retire(next);
+      for (unsigned successor : successors[next])
+        if (--waiting[successor] == 0)
+          ready.insert(successor);
+    }
+    if (program.entries.size() != ops.size())
+      return program.func.emitError(
+          "entries overwrite values that others still read, in a circle");
+    return success();
+  }
+
+private:
+  /// The entry that makes `value`, seen through views; null for arguments and
+  /// fresh storage.
+  Operation *getProducer(Value value) {
+    Operation *op = value.getDefiningOp();
+    while (op && isView(op))
+      op = op->getOperand(0).getDefiningOp();
+    return op && isEntry(op) ? op : nullptr;
+  }
+
+  void addEdge(Operation *before, Operation *after) {
+    if (before == after)
+      return;
+    successors[index[before]].push_back(index[after]);
+    ++waiting[index[after]];
+  }
+
+  /// Entries that read `value` itself or through a view.
+  void collectReaders(Value value, llvm::SetVector<Operation *> &readers) {
+    for (Operation *user : value.getUsers()) {
+      if (isEntry(user))
+        readers.insert(user);
+      else if (isView(user))
+        collectReaders(user->getResult(0), readers);
+    }
+  }
+
+  void addEdges(Operation *op) {
+    for (Value operand : op->getOperands())
+      if (Operation *producer = getProducer(operand))
+        addEdge(producer, op);
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      Value overwritten = getOverwritten(op, i);
+      if (!overwritten)
+        continue;
+      // Views and their base are one value here.
+      Value base = overwritten;
+      while (base.getDefiningOp() && isView(base.getDefiningOp()))
+        base = base.getDefiningOp()->getOperand(0);
+      llvm::SetVector<Operation *> readers;
+      collectReaders(base, readers);
+      for (Operation *reader : readers)
+        addEdge(reader, op);
+    }
+  }
+
+  /// Storages an entry touches, each once, with those it makes.
+  void countTouches() {
+    touched.resize(ops.size());
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      auto touch = [&](Value value) {
+        Storage *storage = program.places.lookup(value).storage;
+        if (!storage->isPersistent() &&
+            !llvm::is_contained(touched[i], storage))
+          touched[i].push_back(storage);
+      };
+      llvm::for_each(op->getOperands(), touch);
+      llvm::for_each(op->getResults(), touch);
+      for (Storage *storage : touched[i])
+        ++remaining[storage];
+    }
+    Operation *terminator = program.func.getBody().front().getTerminator();
+    for (Value result : terminator->getOperands())
+      ++remaining[program.places.lookup(result).storage]; // never dies here
+    for (Value argument : program.func.getArguments())
+      live.insert(program.places.lookup(argument).storage);
+  }
+
+  int64_t getGrowth(unsigned i) {
+    int64_t bytes = 0;
+    for (Storage *storage : touched[i]) {
+      if (!live.contains(storage))
+        bytes += storage->size;
+      if (remaining[storage] == 1)
+        bytes -= storage->size;
+    }
+    return bytes;
+  }
+
+  unsigned choose(const std::set<unsigned> &ready) {
+    unsigned best = *ready.begin();
+    int64_t bestGrowth = 1;
+    for (unsigned i : ready) {
+      int64_t growth = getGrowth(i);
+      if (growth <= 0 && growth < bestGrowth) {
+        best = i;
+        bestGrowth = growth;
+      }
+    }
+    return best;
+  }
+
+  void retire(unsigned i) {
+    program.entries.push_back(ops[i]);
+    for (Storage *storage : touched[i]) {
+      live.insert(storage);
+      --remaining[storage];
+    }
+  }
+
+  Program &program;
+  SmallVector<Operation *> ops;
+  llvm::DenseMap<Operation *, unsigned> index;
+  SmallVector<SmallVector<unsigned>> successors;
+  SmallVector<unsigned> waiting;
+  SmallVector<SmallVector<Storage *>> touched;
+  llvm::DenseMap<Storage *, unsigned> remaining;
+  llvm::SmallPtrSet<Storage *, 32> live;
+};
+} // namespace
+
+LogicalResult memory::schedule(Program &program) {
+  return Scheduler(program).run();
+}
