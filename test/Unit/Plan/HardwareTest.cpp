@@ -1,0 +1,82 @@
+//===- HardwareTest.cpp - the table of machines --------------------------===//
+
+#include "tts/Transforms/Plan/Hardware.h"
+
+#include "gtest/gtest.h"
+#include <fstream>
+
+using namespace tts::plan;
+
+namespace {
+
+std::string write(const std::string &text) {
+  std::string path = testing::TempDir() + "/machine.json";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string errorOf(llvm::Expected<Hardware> hardware) {
+  return hardware ? "" : llvm::toString(hardware.takeError());
+}
+
+TEST(Hardware, EveryNameHasADescription) {
+  for (llvm::StringRef name : hardwareNames()) {
+    auto hardware = findHardware(name);
+    ASSERT_TRUE(bool(hardware)) << name.str();
+    EXPECT_EQ(hardware->name, name.str());
+    EXPECT_GT(hardware->offeredBytes, 0);
+    EXPECT_LE(hardware->offeredBytes, hardware->memoryBytes);
+    EXPECT_GT(hardware->flopsPerSecond("fp32", 1), 0);
+    EXPECT_EQ(hardware->isGpu, name != "host");
+    EXPECT_FALSE(hardware->source.empty());
+  }
+}
+
+TEST(Hardware, AnA100Offers79GiB) {
+  auto a100 = findHardware("a100-80g");
+  ASSERT_TRUE(bool(a100));
+  EXPECT_EQ(a100->offeredBytes, int64_t(79.25 * (1 << 30)));
+}
+
+TEST(Hardware, ThreadsCountOnACpuOnly) {
+  Hardware host = describeHost();
+  EXPECT_EQ(host.flopsPerSecond("fp32", 2), 2 * host.fp32Flops);
+  auto gpu = findHardware("l4-24g");
+  ASSERT_TRUE(bool(gpu));
+  EXPECT_EQ(gpu->flopsPerSecond("bf16", 8), gpu->bf16Flops);
+}
+
+TEST(Hardware, AFileIsReadAndRoundTrips) {
+  auto file = findHardware(write(
+      R"({"name": "box", "memory_bytes": 1000000, "process_bytes": 5, "bandwidth": 2e9})"));
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  EXPECT_EQ(file->name, "box");
+  EXPECT_EQ(file->offeredBytes, 1000000);
+  EXPECT_EQ(file->processBytes, 5);
+  auto again = findHardware(write(file->json()));
+  ASSERT_TRUE(bool(again));
+  EXPECT_EQ(again->json(), file->json());
+  EXPECT_EQ(again->hash(), file->hash());
+  EXPECT_EQ(file->hash().size(), 64u);
+}
+
+TEST(Hardware, FaultsOfAFileAreNamed) {
+  EXPECT_NE(errorOf(findHardware("b200")).find("is no known hardware"),
+            std::string::npos);
+  EXPECT_NE(errorOf(findHardware("/nowhere/x.json")).find("No such file"),
+            std::string::npos);
+  EXPECT_NE(errorOf(findHardware(write("{}"))).find("lacks"),
+            std::string::npos);
+  EXPECT_NE(errorOf(findHardware(write("{"))).find("machine.json"),
+            std::string::npos);
+  EXPECT_NE(
+      errorOf(findHardware(write(R"({"name": "x", "memory_bytes": -1})")))
+          .find("not positive"),
+      std::string::npos);
+  EXPECT_NE(errorOf(findHardware(write(
+                        R"({"name": "x", "memory_bytes": 1, "bandwidth": 0})")))
+                .find("rate"),
+            std::string::npos);
+}
+
+} // namespace
