@@ -1,4 +1,5 @@
-// The certificate's hashes, sums, classes, buckets and buffers against what the table says.
+// The certificate's hashes, sums, classes, buckets and buffers against what the
+// table says.
 #include "Certificate.h"
 
 using namespace tts::check;
@@ -123,8 +124,8 @@ private:
     if (!told)
       fail(name + " is missing or no number of bytes");
     else if (*told != expected)
-      fail(name + " is " + std::to_string(*told) +
-           ", the step table gives " + std::to_string(expected));
+      fail(name + " is " + std::to_string(*told) + ", the step table gives " +
+           std::to_string(expected));
   }
 
   uint64_t same(const char *key, uint64_t expected) {

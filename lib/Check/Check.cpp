@@ -1,4 +1,5 @@
-// The order of the proof: what a later step relies on was checked by one before.
+// The order of the proof: what a later step relies on was checked by one
+// before.
 #include "Check.h"
 
 #include "Certificate.h"
@@ -63,8 +64,7 @@ Summary tts::check::checkFiles(const std::string &certificatePath,
   Bytes certificate, executable, blob;
   if (!readFile(certificatePath, report, certificate) ||
       !readFile(executablePath, report, executable) ||
-      !findSection(executable, TTS_TABLE_SECTION, executablePath, report,
-                   blob))
+      !findSection(executable, TTS_TABLE_SECTION, executablePath, report, blob))
     return {};
   return checkTable(blob, std::string(certificate.begin(), certificate.end()),
                     sha256(executable), report);

@@ -1,4 +1,5 @@
-// Finds a section by name in a little-endian ELF64 file, trusting no number in it.
+// Finds a section by name in a little-endian ELF64 file, trusting no number in
+// it.
 #include "Elf.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// The operands of "rt.gemm" cover the bytes that its shape, strides and batch touch.
+// The operands of "rt.gemm" cover the bytes that its shape, strides and batch
+// touch.
 #include "Table.h"
 
 using namespace tts::check;
@@ -15,8 +16,8 @@ uint64_t footprint(int64_t rows, int64_t columns, int64_t leading,
       return 0;
   if (rows < 1 || columns < 1 || batch < 1)
     return 0;
-  const __int128 last = __int128(batch - 1) * stride +
-                        __int128(rows - 1) * leading + columns;
+  const __int128 last =
+      __int128(batch - 1) * stride + __int128(rows - 1) * leading + columns;
   const __int128 bytes = last * elementSize;
   return bytes > (__int128(1) << 62) ? 0 : uint64_t(bytes);
 }

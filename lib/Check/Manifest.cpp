@@ -1,4 +1,5 @@
-// Reads the manifest inside the table and checks that what it names lies in buffers of the right class.
+// Reads the manifest inside the table and checks that what it names lies in
+// buffers of the right class.
 #include "Manifest.h"
 
 #include <algorithm>
@@ -135,8 +136,7 @@ public:
         [](uint64_t o, const TtsBuffer *b) { return o < b->offset; });
     if (after != persistent.begin()) {
       const TtsBuffer &buffer = **std::prev(after);
-      if (region.end() <= buffer.offset + buffer.size &&
-          buffer.klass == klass)
+      if (region.end() <= buffer.offset + buffer.size && buffer.klass == klass)
         return;
     }
     report.fail("manifest", region.name +
@@ -145,10 +145,9 @@ public:
   }
 
   void checkDisjoint(std::vector<const Region *> regions) {
-    std::sort(regions.begin(), regions.end(),
-              [](const Region *a, const Region *b) {
-                return a->offset < b->offset;
-              });
+    std::sort(
+        regions.begin(), regions.end(),
+        [](const Region *a, const Region *b) { return a->offset < b->offset; });
     for (size_t i = 1; i < regions.size(); ++i)
       if (regions[i]->offset < regions[i - 1]->end())
         report.fail("manifest", regions[i]->name + " shares bytes with " +

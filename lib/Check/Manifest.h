@@ -43,8 +43,7 @@ bool readManifest(const Table &table, Report &report, Manifest &manifest);
 
 /// Every region lies in one persistent buffer of its class; those that are
 /// alive together are disjoint.
-void checkRegions(const Table &table, const Manifest &manifest,
-                  Report &report);
+void checkRegions(const Table &table, const Manifest &manifest, Report &report);
 
 } // namespace tts::check
 

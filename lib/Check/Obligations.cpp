@@ -1,4 +1,5 @@
-// What each program must have written for the runtime, and what it may write at all.
+// What each program must have written for the runtime, and what it may write at
+// all.
 #include "Simulate.h"
 
 #include <algorithm>
@@ -143,8 +144,7 @@ private:
         const TtsEntry &entry =
             table.entries[table.programs[p].first_entry + e];
         for (uint32_t i = 0; i < entry.num_operands; ++i) {
-          const TtsOperand &operand =
-              table.operands[entry.first_operand + i];
+          const TtsOperand &operand = table.operands[entry.first_operand + i];
           const TtsBuffer &buffer = table.buffers[operand.buffer];
           if ((operand.access & TTS_WRITE) && isPersistent(buffer) &&
               !mayWrite(table.programs[p].kind, buffer.klass))

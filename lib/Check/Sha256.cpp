@@ -58,9 +58,9 @@ static void absorb(std::array<uint32_t, 8> &state, const uint8_t *block) {
 
 std::string tts::check::sha256(const Bytes &bytes) {
   // Likewise of the square roots of the first eight primes.
-  std::array<uint32_t, 8> state = {
-    0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
-    0x1f83d9ab, 0x5be0cd19};
+  std::array<uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
+                                   0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                   0x1f83d9ab, 0x5be0cd19};
   const size_t whole = bytes.size() / 64 * 64;
   for (size_t i = 0; i < whole; i += 64)
     absorb(state, bytes.data() + i);

@@ -1,4 +1,5 @@
-// Walks the groups of the timeline: which buffers are live together, and when most bytes are.
+// Walks the groups of the timeline: which buffers are live together, and when
+// most bytes are.
 #include "Timeline.h"
 
 #include <algorithm>
@@ -16,8 +17,7 @@ uint32_t *slotOf(const TtsProgram &program, Programs &programs) {
   if (shared != (program.bucket == TTS_NO_BUCKET))
     return nullptr;
   if (shared)
-    return program.kind == TTS_PROGRAM_ZERO ? &programs.zero
-                                            : &programs.update;
+    return program.kind == TTS_PROGRAM_ZERO ? &programs.zero : &programs.update;
   if (program.bucket >= programs.buckets.size())
     return nullptr;
   Programs::Bucket &bucket = programs.buckets[program.bucket];
@@ -101,7 +101,7 @@ public:
 private:
   const Table &table;
   Report &report;
-  std::vector<uint64_t> groupStart; ///< of a program in its group
+  std::vector<uint64_t> groupStart;             ///< of a program in its group
   std::vector<std::vector<uint32_t>> byProgram; ///< transients that begin there
   std::multimap<uint64_t, uint32_t> live;       ///< buffers by offset
   uint64_t liveBytes = 0;
@@ -151,9 +151,9 @@ private:
   }
 
   void clash(uint32_t a, uint32_t b) {
-    report.fail(table.bufferLabel(a),
-                "shares bytes with " + table.bufferLabel(b) +
-                    " while both are live");
+    report.fail(table.bufferLabel(a), "shares bytes with " +
+                                          table.bufferLabel(b) +
+                                          " while both are live");
   }
 
   void group(const std::vector<uint32_t> &programs) {
@@ -173,15 +173,14 @@ private:
         const TtsBuffer &buffer = table.buffers[b];
         events.push_back(
             {groupStart[buffer.program] + buffer.first_entry, true, b});
-        events.push_back({groupStart[buffer.last_program] +
-                              buffer.last_entry + 1,
-                          false, b});
+        events.push_back(
+            {groupStart[buffer.last_program] + buffer.last_entry + 1, false,
+             b});
       }
-    std::sort(events.begin(), events.end(),
-              [](const Event &a, const Event &b) {
-                return std::tie(a.position, a.begins, a.buffer) <
-                       std::tie(b.position, b.begins, b.buffer);
-              });
+    std::sort(events.begin(), events.end(), [](const Event &a, const Event &b) {
+      return std::tie(a.position, a.begins, a.buffer) <
+             std::tie(b.position, b.begins, b.buffer);
+    });
     for (size_t i = 0; i < events.size(); ++i) {
       if (events[i].begins)
         enter(events[i].buffer);
@@ -212,8 +211,8 @@ static bool isLiveAt(const Table &table, const TtsBuffer &buffer,
   return program == buffer.last_program && entry <= buffer.last_entry;
 }
 
-/// A live range begins and ends with an access; what `eval` and `infer` hand out
-/// lasts to their end.
+/// A live range begins and ends with an access; what `eval` and `infer` hand
+/// out lasts to their end.
 static void checkTightness(const Table &table, Report &report) {
   std::vector<char> first(table.buffers.size(), 0), last(first);
   for (uint32_t p = 0; p < table.programs.size(); ++p)
@@ -258,8 +257,7 @@ void tts::check::checkOperands(const Table &table, Report &report) {
         if (operand.offset % smallestElement != 0)
           report.fail(table.entryLabel(p, e),
                       which + " starts in the middle of an element");
-        if (operand.offset < buffer.offset ||
-            operand.size > buffer.size ||
+        if (operand.offset < buffer.offset || operand.size > buffer.size ||
             operand.offset - buffer.offset > buffer.size - operand.size)
           report.fail(table.entryLabel(p, e),
                       which + " lies outside " +

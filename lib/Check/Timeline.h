@@ -17,8 +17,8 @@ namespace tts::check {
 struct Programs {
   static constexpr uint32_t none = TTS_NO_BUCKET;
   struct Bucket {
-    uint32_t denominators = none, forward = none, backward = none,
-             eval = none, infer = none;
+    uint32_t denominators = none, forward = none, backward = none, eval = none,
+             infer = none;
   };
   uint32_t zero = none, update = none;
   std::vector<Bucket> buckets;

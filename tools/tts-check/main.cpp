@@ -1,4 +1,5 @@
-// tts-check train.plan.json --executable train: re-proves a certificate (docs/certificate.md).
+// tts-check train.plan.json --executable train: re-proves a certificate
+// (docs/certificate.md).
 #include "Check.h"
 
 #include <CLI/CLI.hpp>
@@ -32,8 +33,7 @@ int main(int argc, char **argv) {
   if (!report.ok())
     return 1;
   std::printf("%s holds: peak %" PRIu64 " bytes, arena %" PRIu64
-              " bytes (lower bound %" PRIu64
-              "), %zu buffers, %zu accesses\n",
+              " bytes (lower bound %" PRIu64 "), %zu buffers, %zu accesses\n",
               certificate.c_str(), summary.peakBytes, summary.arenaBytes,
               summary.lowerBoundBytes, summary.buffers, summary.accesses);
   return 0;

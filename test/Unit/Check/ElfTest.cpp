@@ -1,4 +1,5 @@
-// The section is found in a real ELF file, damage is refused, the hash is SHA-256.
+// The section is found in a real ELF file, damage is refused, the hash is
+// SHA-256.
 #include "Elf.h"
 #include "Sha256.h"
 #include "SmallTable.h"
@@ -16,8 +17,8 @@ using namespace tts::check;
 namespace {
 
 // This program is itself an ELF file with such a section.
-__attribute__((section(".tts.check.sample"), used)) const unsigned char
-    sample[] = {1, 2, 3, 4, 5};
+__attribute__((section(".tts.check.sample"), used))
+const unsigned char sample[] = {1, 2, 3, 4, 5};
 
 Bytes readSelf() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
@@ -63,11 +64,10 @@ void write(const std::string &path, const void *data, size_t size) {
 TEST(Elf, FindsASectionOfThisProgram) {
   Report report;
   Bytes section;
-  ASSERT_TRUE(findSection(readSelf(), ".tts.check.sample", "self", report,
-                          section));
+  ASSERT_TRUE(
+      findSection(readSelf(), ".tts.check.sample", "self", report, section));
   EXPECT_EQ(section, Bytes(std::begin(sample), std::end(sample)));
-  EXPECT_FALSE(
-      findSection(readSelf(), ".tts.check", "self", report, section));
+  EXPECT_FALSE(findSection(readSelf(), ".tts.check", "self", report, section));
   ASSERT_EQ(report.errors().size(), 1u);
   EXPECT_EQ(report.errors()[0],
             "error: self: there is no section .tts.check; give the executable "
@@ -122,18 +122,14 @@ TEST(Sha256, KnownVectors) {
   auto of = [](const std::string &text) {
     return sha256(Bytes(text.begin(), text.end()));
   };
-  EXPECT_EQ(
-      of(""),
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(
-      of("abc"),
-      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(
-      of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(
-      of(std::string(1000000, 'a')),
-      "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(of(""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(of("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(of(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 } // namespace

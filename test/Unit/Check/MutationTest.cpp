@@ -56,8 +56,7 @@ TEST(Mutation, OffsetShiftedByAByte) {
       operand.offset += operand.buffer == b;
     EXPECT_FOUND(table, "is no multiple of 64");
     SmallTable listed;
-    listed.certificate["buffers"][b]["offset"] =
-        listed.buffers[b].offset + 1;
+    listed.certificate["buffers"][b]["offset"] = listed.buffers[b].offset + 1;
     EXPECT_FOUND(listed, "is not the step table's");
   }
   for (size_t o = 0; o < sound.operands.size(); ++o) {
@@ -97,8 +96,8 @@ TEST(Mutation, AnAccessRemoved) {
   // Only reads by a kernel that is called once, of lasting bytes or inside a
   // live range, leave no trace in the bytes. (They do in the file's hash.)
   const std::map<std::string, int> expected = {
-      {"w", 4}, {"batch", 6}, {"stash0", 1}, {"stash1", 1}, {"mel0", 1},
-      {"mel1", 1}, {"w.gradient", 2}, {"grad_norm", 1}};
+      {"w", 4},    {"batch", 6}, {"stash0", 1},     {"stash1", 1},
+      {"mel0", 1}, {"mel1", 1},  {"w.gradient", 2}, {"grad_norm", 1}};
   EXPECT_EQ(missed, expected);
 }
 
@@ -110,9 +109,8 @@ TEST(Mutation, AWriteRemoved) {
       table.operands[o].access = TTS_READ;
       EXPECT_FALSE(table.check().ok()) << o;
       SmallTable shorter;
-      const std::string name =
-          shorter.strings.c_str() +
-          shorter.buffers[shorter.operands[o].buffer].name;
+      const std::string name = shorter.strings.c_str() +
+                               shorter.buffers[shorter.operands[o].buffer].name;
       if (shorter.operands[o].size < 8)
         continue;
       shorter.operands[o].size -= 4; // the last bytes are never written
@@ -126,8 +124,7 @@ TEST(Mutation, AWriteRemoved) {
 TEST(Mutation, AReadOfUndefinedBytes) {
   SmallTable table;
   for (TtsOperand &operand : table.operands)
-    if (operand.buffer == table.buffer("delta") &&
-        operand.access == TTS_WRITE)
+    if (operand.buffer == table.buffer("delta") && operand.access == TTS_WRITE)
       operand.access = TTS_READ_WRITE;
   EXPECT_FOUND(table, "which nothing has defined");
   SmallTable batch; // bucket 0 reads what only bucket 1 loads
@@ -181,12 +178,11 @@ TEST(Mutation, EntriesSwapped) {
       TtsEntry &first = table.entries[program.first_entry + e];
       TtsEntry &second = table.entries[program.first_entry + e + 1];
       const uint32_t start = first.first_operand;
-      std::vector<TtsOperand> moved(
-          table.operands.begin() + start,
-          table.operands.begin() + start + first.num_operands);
+      std::vector<TtsOperand> moved(table.operands.begin() + start,
+                                    table.operands.begin() + start +
+                                        first.num_operands);
       table.operands.erase(table.operands.begin() + start,
-                           table.operands.begin() + start +
-                               first.num_operands);
+                           table.operands.begin() + start + first.num_operands);
       table.operands.insert(table.operands.begin() + start +
                                 second.num_operands,
                             moved.begin(), moved.end());
@@ -273,8 +269,7 @@ TEST(Damage, FlippedBytesNeverCrash) {
   for (int i = 0; i < 2000; ++i) {
     Bytes damaged = whole;
     for (int flips = 1 + i % 3; flips > 0; --flips)
-      damaged[generator() % damaged.size()] ^=
-          uint8_t(1u << generator() % 8);
+      damaged[generator() % damaged.size()] ^= uint8_t(1u << generator() % 8);
     Report report;
     tts::check::checkTable(damaged, certificate, "00ff", report);
     found += !report.ok();

@@ -1,4 +1,5 @@
-// Builds the small table: states at 0, scalars at 1280, batch at 1664, transients from 1920.
+// Builds the small table: states at 0, scalars at 1280, batch at 1664,
+// transients from 1920.
 #include "SmallTable.h"
 
 #include <cstring>
@@ -67,10 +68,9 @@ void SmallTable::addEntry(const std::string &function,
   const bool library = function.rfind("rt.", 0) == 0;
   auto known = functionIndex.find(function);
   if (known == functionIndex.end()) {
-    known =
-        functionIndex.insert({function, uint32_t(functions.size())}).first;
-    functions.push_back({text(function), library ? TTS_FUNCTION_LIBRARY
-                                                 : TTS_FUNCTION_KERNEL});
+    known = functionIndex.insert({function, uint32_t(functions.size())}).first;
+    functions.push_back(
+        {text(function), library ? TTS_FUNCTION_LIBRARY : TTS_FUNCTION_KERNEL});
   }
   const uint32_t program = uint32_t(programs.size() - 1);
   const uint32_t index = programs.back().num_entries++;
@@ -114,8 +114,7 @@ void SmallTable::addBucket(uint32_t bucket) {
                              {sum, TTS_WRITE}});
 
   beginProgram("backward", TTS_PROGRAM_BACKWARD, bucket);
-  const uint32_t delta =
-      addTransient("delta", TTS_CLASS_ACTIVATIONS, 2176, 64);
+  const uint32_t delta = addTransient("delta", TTS_CLASS_ACTIVATIONS, 2176, 64);
   addEntry("lossgrad" + suffix, {{stash, TTS_READ},
                                  {buffer("loss_weight.mel"), TTS_READ},
                                  {delta, TTS_WRITE}});
@@ -215,10 +214,10 @@ void SmallTable::addManifest() {
   // Most is live in forward[1] (stash 256, scratch 64), first of two moments
   // with as many bytes; backward[1] has them in activations alone.
   certificate["classes"] = {
-      {"parameters", 256}, {"half_copies", 0},   {"gradients", 256},
-      {"optimizer", 512},  {"ema", 256},         {"activations", 256},
-      {"batch", 256},      {"workspace", 64},    {"collectives", 0},
-      {"buffers", 64},     {"unused", 384},      {"overhead", 1000}};
+      {"parameters", 256}, {"half_copies", 0}, {"gradients", 256},
+      {"optimizer", 512},  {"ema", 256},       {"activations", 256},
+      {"batch", 256},      {"workspace", 64},  {"collectives", 0},
+      {"buffers", 64},     {"unused", 384},    {"overhead", 1000}};
 }
 
 void SmallTable::listBuffers() {

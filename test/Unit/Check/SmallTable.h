@@ -1,7 +1,8 @@
 //===- SmallTable.h - a table and its certificate, made by hand -*- C++ -*-===//
 //
 // One parameter, one loss, two buckets, every program: small enough that its
-// figures were added up on paper. Tests change its records and look what happens.
+// figures were added up on paper. Tests change its records and look what
+// happens.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,5 @@
-// Layouts are valid, as low as known, the same every time, and refused when they are wrong.
+// Layouts are valid, as low as known, the same every time, and refused when
+// they are wrong.
 #include "tts/Transforms/Memory/Packing.h"
 
 #include <gtest/gtest.h>
@@ -74,11 +75,8 @@ TEST(Packing, MaxLiveIsOfHalfOpenIntervals) {
 }
 
 TEST(Packing, ReadmeExampleOfMiniMalloc) {
-  const std::vector<Item> items = unaligned({{0, 3, 4},
-                                             {3, 9, 4},
-                                             {0, 9, 4},
-                                             {9, 21, 4},
-                                             {0, 21, 4}});
+  const std::vector<Item> items =
+      unaligned({{0, 3, 4}, {3, 9, 4}, {0, 9, 4}, {9, 21, 4}, {0, 21, 4}});
   const Layout layout = pack(items);
   EXPECT_VALID(items, layout);
   EXPECT_EQ(layout.height, 12);
@@ -120,10 +118,8 @@ TEST(Packing, RandomLayoutsAreValidAndRepeatable) {
 
 TEST(Packing, MixedAlignmentIsSearchedToo) {
   // 64 then 4096 would waste; the other way round is exact.
-  const std::vector<Item> items = {{0, 4, 64, 64},
-                                   {0, 4, 4096, 4096},
-                                   {1, 3, 4096, 4096},
-                                   {2, 5, 64, 64}};
+  const std::vector<Item> items = {
+      {0, 4, 64, 64}, {0, 4, 4096, 4096}, {1, 3, 4096, 4096}, {2, 5, 64, 64}};
   const Layout layout = pack(items);
   EXPECT_VALID(items, layout);
   EXPECT_EQ(layout.height, 2 * 4096 + 2 * 64);
@@ -169,14 +165,14 @@ TEST(Packing, ManyShortItemsAreFast) {
 TEST(FindFault, SeesEveryFault) {
   const std::vector<Item> items = {{0, 4, 100}, {2, 6, 100}, {4, 8, 100}};
   EXPECT_FALSE(findFault(items, {{0, 128, 0}, 228}));
-  EXPECT_TRUE(findFault(items, {{0, 64, 0}, 228}));   // overlap in time
-  EXPECT_TRUE(findFault(items, {{0, 130, 0}, 300}));  // misaligned
-  EXPECT_TRUE(findFault(items, {{0, 128, 0}, 227}));  // above the height
-  EXPECT_TRUE(findFault(items, {{0, 128}, 228}));     // one is missing
-  EXPECT_TRUE(findFault(items, {{0, -64, 0}, 228}));  // below zero
+  EXPECT_TRUE(findFault(items, {{0, 64, 0}, 228}));  // overlap in time
+  EXPECT_TRUE(findFault(items, {{0, 130, 0}, 300})); // misaligned
+  EXPECT_TRUE(findFault(items, {{0, 128, 0}, 227})); // above the height
+  EXPECT_TRUE(findFault(items, {{0, 128}, 228}));    // one is missing
+  EXPECT_TRUE(findFault(items, {{0, -64, 0}, 228})); // below zero
   std::vector<Item> fixed = items;
   fixed[0].fixedOffset = 64;
-  EXPECT_TRUE(findFault(fixed, {{0, 128, 0}, 228}));  // not where it must be
+  EXPECT_TRUE(findFault(fixed, {{0, 128, 0}, 228})); // not where it must be
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "PlacedList.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace tts::packing;
 
@@ -39,10 +40,31 @@ void PlacedList::countNeighbours() {
     neighbours.push_back(begun[span.end - 1] - ended[span.begin]);
 }
 
-void PlacedList::Bucket::add(const Block &block) {
+void PlacedList::Bucket::insert(int32_t place, const Block &block) {
+  std::copy_backward(begins + place, begins + size, begins + size + 1);
+  std::copy_backward(ends + place, ends + size, ends + size + 1);
+  std::copy_backward(offsets + place, offsets + size, offsets + size + 1);
+  std::copy_backward(tops + place, tops + size, tops + size + 1);
+  begins[place] = block.begin;
+  ends[place] = block.end;
+  offsets[place] = block.offset;
+  tops[place] = block.top;
+  ++size;
   top = std::max(top, block.top);
   begin = std::min(begin, block.begin);
   end = std::max(end, block.end);
+}
+
+std::unique_ptr<PlacedList::Bucket> PlacedList::Bucket::splitOffUpperHalf() {
+  auto upper = std::make_unique<Bucket>();
+  const int32_t half = size / 2;
+  for (int32_t i = half; i < size; ++i)
+    upper->insert(i - half, {offsets[i], tops[i], begins[i], ends[i]});
+  size = half;
+  top = *std::max_element(tops, tops + size);
+  begin = *std::min_element(begins, begins + size);
+  end = *std::max_element(ends, ends + size);
+  return upper;
 }
 
 class PlacedList::Walk {
@@ -81,17 +103,35 @@ int64_t PlacedList::findOffset(int32_t index) {
         break;
     return walk.result();
   }
-  for (const Bucket &bucket : buckets) {
-    if (!bestFit && walk.floor + span.size <= bucket.blocks.front().offset)
+  for (const auto &bucket : buckets) {
+    if (!bestFit && walk.floor + span.size <= bucket->offsets[0])
       break;
-    if (bucket.end <= span.begin || span.end <= bucket.begin ||
-        bucket.top <= walk.floor)
+    if (bucket->end <= span.begin || span.end <= bucket->begin ||
+        bucket->top <= walk.floor)
       continue;
-    for (const Block &block : bucket.blocks)
-      if (block.begin < span.end && span.begin < block.end && walk.pass(block))
-        return walk.result();
+    if (walkBucket(*bucket, span, walk))
+      break;
   }
   return walk.result();
+}
+
+bool PlacedList::walkBucket(const Bucket &bucket, const Span &span,
+                            Walk &walk) const {
+  alignas(8) uint8_t overlaps[Bucket::capacity];
+  for (int32_t i = 0; i < Bucket::capacity; ++i)
+    overlaps[i] = (bucket.begins[i] < span.end) & (span.begin < bucket.ends[i]);
+  for (int32_t word = 0; word < bucket.size; word += 8) {
+    uint64_t flags;
+    std::memcpy(&flags, overlaps + word, sizeof(flags));
+    for (; flags != 0; flags &= flags - 1) {
+      const int32_t i = word + __builtin_ctzll(flags) / 8;
+      if (i >= bucket.size)
+        return false;
+      if (walk.pass({bucket.offsets[i], bucket.tops[i], 0, 0}))
+        return true;
+    }
+  }
+  return false;
 }
 
 /// The blocks that overlap `span`, by offset.
@@ -120,26 +160,17 @@ void PlacedList::insert(int32_t index, int64_t offset) {
 }
 
 void PlacedList::insertByOffset(const Block &block) {
-  auto bucket = std::upper_bound(
+  auto after = std::upper_bound(
       buckets.begin(), buckets.end(), block.offset,
-      [](int64_t o, const Bucket &b) { return o < b.blocks.front().offset; });
-  if (bucket != buckets.begin())
-    --bucket;
-  else if (buckets.empty())
-    bucket = buckets.emplace(bucket);
-  auto place = std::upper_bound(
-      bucket->blocks.begin(), bucket->blocks.end(), block.offset,
-      [](int64_t o, const Block &b) { return o < b.offset; });
-  bucket->blocks.insert(place, block);
-  bucket->add(block);
-  if (bucket->blocks.size() <= maxBlocks)
-    return;
-  Bucket lower, upper;
-  for (size_t i = 0; i < bucket->blocks.size(); ++i) {
-    Bucket &half = i < maxBlocks / 2 ? lower : upper;
-    half.blocks.push_back(bucket->blocks[i]);
-    half.add(bucket->blocks[i]);
-  }
-  *bucket = std::move(lower);
-  buckets.insert(std::next(bucket), std::move(upper));
+      [](int64_t offset, const auto &b) { return offset < b->offsets[0]; });
+  if (buckets.empty())
+    after = buckets.insert(after, std::make_unique<Bucket>()) + 1;
+  else if (after == buckets.begin())
+    ++after;
+  Bucket &bucket = **(after - 1);
+  const int64_t *place = std::upper_bound(
+      bucket.offsets, bucket.offsets + bucket.size, block.offset);
+  bucket.insert(int32_t(place - bucket.offsets), block);
+  if (bucket.size == Bucket::capacity)
+    buckets.insert(after, bucket.splitOffUpperHalf());
 }

@@ -11,6 +11,8 @@
 
 #include "Problem.h"
 
+#include <memory>
+
 namespace tts::packing {
 
 class PlacedList {
@@ -28,14 +30,18 @@ private:
     int32_t begin, end;
   };
 
-  /// Blocks in order of offset, cut into buckets that know their extent.
+  /// Blocks in order of offset, cut into buckets that know their extent. The
+  /// times lie apart, so that the compiler compares several at once.
   struct Bucket {
-    std::vector<Block> blocks;
+    static constexpr int32_t capacity = 128;
+    int32_t begins[capacity] = {}, ends[capacity] = {};
+    int64_t offsets[capacity], tops[capacity];
+    int32_t size = 0;
     int64_t top = 0;
     int32_t begin = INT32_MAX, end = 0;
-    void add(const Block &block);
+    void insert(int32_t place, const Block &block);
+    std::unique_ptr<Bucket> splitOffUpperHalf();
   };
-  static constexpr size_t maxBlocks = 128;
 
   /// A walk upwards past blocks that overlap the span, in order of offset.
   class Walk;
@@ -43,7 +49,7 @@ private:
   const Problem &problem;
   const bool bestFit;
   size_t count = 0;
-  std::vector<Bucket> buckets;
+  std::vector<std::unique_ptr<Bucket>> buckets;
   /// Blocks of lengths [2^level, 2^(level+1)) by begin >> level.
   std::vector<std::vector<std::vector<Block>>> levels;
   std::vector<int32_t> neighbours; ///< by span: how many overlap it in all
@@ -51,6 +57,7 @@ private:
 
   void countNeighbours();
   void insertByOffset(const Block &block);
+  bool walkBucket(const Bucket &bucket, const Span &span, Walk &walk) const;
   void collect(const Span &span);
 };
 
