@@ -21,7 +21,7 @@ static OpOperand *findPlace(OpOperand *operand) {
   for (;;) {
     Operation *op = operand->get().getDefiningOp();
     Value above = ZeroPadding::getKeptOperand(op);
-    if (!above || !operand->get().hasOneUse())
+    if (!above || isa<MaskOp>(op) || !operand->get().hasOneUse())
       return operand;
     operand = llvm::find_if(op->getOpOperands(), [&](OpOperand &candidate) {
       return candidate.get() == above;
