@@ -79,8 +79,10 @@ struct Differentiate : tts::impl::DifferentiateBase<Differentiate> {
       return failure();
     func::FuncOp forward = buildForward(*train, filterStash(*backward, stash));
     forward->moveBefore(*backward);
-    if (failed(buildUpdate(module, *train)))
+    FailureOr<func::FuncOp> update = buildUpdate(module, *train);
+    if (failed(update))
       return failure();
+    dropUnused(*update);
     buildEval(*train);
     train->func.erase();
     return success();

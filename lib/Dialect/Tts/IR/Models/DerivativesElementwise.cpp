@@ -1,7 +1,8 @@
 //===- DerivativesElementwise.cpp - derivatives of pointwise ops ---------===//
 // One line per operand: d[i] is the gradient of operand i, dy the result's.
 // Where the derivative can be written in the result, it is: results are often
-// kept for another reader anyway.
+// kept for another reader anyway. No call has two arguments that build ops: C++
+// leaves their order open, and programs are the same with every compiler.
 
 #include "GradientBuilder.h"
 
@@ -58,7 +59,8 @@ TTS_DERIVATIVE(GeluOp)
 TTS_END
 
 TTS_DERIVATIVE(TanhOp)  // 1 - y²
-  d[0] = g.mul(dy, g.sub(g.full(1, dy), g.mul(getY(), getY())));
+  Value square = g.mul(getY(), getY());
+  d[0] = g.mul(dy, g.sub(g.full(1, dy), square));
 TTS_END
 
 TTS_DERIVATIVE(SigmoidOp)  // y (1 - y)
@@ -87,7 +89,8 @@ TTS_DERIVATIVE(SqrtOp)  // 1 / 2y
 TTS_END
 
 TTS_DERIVATIVE(RsqrtOp)  // -y³ / 2
-  d[0] = g.mul(g.scale(-0.5, dy), g.mul(getY(), g.mul(getY(), getY())));
+  Value cube = g.mul(getY(), g.mul(getY(), getY()));
+  d[0] = g.mul(g.scale(-0.5, dy), cube);
 TTS_END
 
 TTS_DERIVATIVE(SinOp)

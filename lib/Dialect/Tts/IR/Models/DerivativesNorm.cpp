@@ -42,7 +42,8 @@ void LayerNormOp::buildAdjoint(OpBuilder &builder, ValueRange dresults,
     Value cube = g.mul(getRstd(), g.mul(getRstd(), getRstd()));
     Value mean;
     addRows(g, builder, getX(), getMean(), Value(), mean);
-    addRows(g, builder, getX(), g.mul(g.scale(-share, drstd), cube),
-            g.sub(getX(), mean), d[0]);
+    Value centred = g.sub(getX(), mean);
+    Value slope = g.mul(g.scale(-share, drstd), cube);
+    addRows(g, builder, getX(), slope, centred, d[0]);
   }
 }
