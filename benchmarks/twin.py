@@ -47,11 +47,12 @@ class Split:
     """One split in memory: utterances in the order of their global ids, from `first` on."""
 
     def __init__(self, folder: Path, manifest: dict, name: str, first: int):
-        self.first, self.shard_sizes, self.utterances = first, [], []
+        self.first, self.shard_sizes, self.utterances, self.ids = first, [], [], []
         for file in manifest["splits"][name]["files"]:
             with safe_open(folder / file, "numpy") as shard:
                 ids = [i for i in shard.metadata()["ids"].split(",") if i]
                 self.utterances += [{n: shard.get_tensor(f"{i}/{n}") for n in INPUTS} for i in ids]
+                self.ids += ids
                 self.shard_sizes.append(len(ids))
 
     def batch(self, numbers) -> dict:

@@ -1,6 +1,7 @@
 """The PyTorch twin: its order and first weights are the runtime's, and a short training keeps to the compiled one's curve."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -60,25 +61,42 @@ def test_first_weights_are_the_runtimes(machine):
         np.testing.assert_allclose(compiled.session.read(name), expected, rtol=2e-7, atol=1e-8, err_msg=name)
 
 
-def run_twin(folder, *flags) -> tuple[int, dict]:
+FLAGS = ["--size=tiny", "--warmup=5", "--lr=3e-3", "--eval-every=4"]
+
+
+@pytest.fixture(scope="module")
+def training(small_corpus):
+    """A short training of both: the folder it left, its exit code and figures."""
     tool("tts-compile")
-    code = twin.main(["--size=tiny", f"--out={folder}", "--warmup=5", "--lr=3e-3", *flags])
-    return code, json.loads((folder / "twin.json").read_text())
+    folder = small_corpus.parent / "twin-out"
+    code = twin.main([*FLAGS, f"--corpus={small_corpus}", f"--out={folder}", "--updates=16", "--seed=5"])
+    return folder, code, json.loads((folder / "twin.json").read_text())
 
 
-def test_a_short_training(small_corpus, tmp_path):
+def test_a_short_training(training):
     """Far closer than the 2 % of a long one, as nothing has had time to drift."""
-    flags = [f"--corpus={small_corpus}", "--updates=16", "--eval-every=4", "--seed=5"]
-    code, told = run_twin(tmp_path, *flags)
+    _, code, told = training
     curve = told["validation"]["twin"]
     assert code == 0 and told["worst"] < 1e-3
     assert len(curve) == 4 and curve["16"] < 0.9 * curve["4"], "a curve that does not fall proves little"
     assert told["training"]["train"]["1"] == pytest.approx(told["training"]["twin"]["1"], rel=1e-5)
 
 
-def test_another_order_is_seen(small_corpus, tmp_path):
+def test_the_order_is_the_runtimes(training, small_corpus, split):
+    """Every update takes the same utterances, over more than two epochs."""
+    order = training[0] / "order.jsonl"
+    flags = [f"--data={small_corpus}", "--steps=14", "--seed=9", f"--dump-order={order}"]
+    subprocess.run([training[0] / "train", *flags], check=True, capture_output=True)
+    rows = [json.loads(line) for line in order.read_text().splitlines()]
+    found = [sorted(u for micro in row["micro_batches"] for u in micro["utterances"]) for row in rows]
+    expected = [sorted(split.ids[n] for n in numbers) for numbers, _ in zip(twin.updates(split, 9, 16), range(14))]
+    assert found == expected
+
+
+def test_another_order_is_seen(training, small_corpus, tmp_path):
     """Planted fault: the twin reads the corpus in the order of another seed."""
-    flags = [f"--corpus={small_corpus}", "--updates=4", "--eval-every=4"]
-    run_twin(tmp_path, *flags, "--seed=5")
-    _, told = run_twin(tmp_path, *flags, "--seed=6", f"--metrics={tmp_path / 'logs' / 'metrics.jsonl'}")
-    assert told["training"]["train"]["1"] != pytest.approx(told["training"]["twin"]["1"], rel=1e-3)
+    metrics = training[0] / "logs" / "metrics.jsonl"
+    flags = [f"--corpus={small_corpus}", f"--out={tmp_path}", "--updates=4", "--seed=6", f"--metrics={metrics}"]
+    twin.main([*FLAGS, *flags])
+    told = json.loads((tmp_path / "twin.json").read_text())["training"]
+    assert told["train"]["1"] != pytest.approx(told["twin"]["1"], rel=1e-3)
