@@ -20,7 +20,7 @@ bool Position::operator==(const Position &other) const {
 }
 
 Emitter::Emitter(ImplicitLocOpBuilder builder, const Rules &rules)
-    : b(builder), rules(rules) {}
+    : b(builder), rules(rules), entry(builder.getInsertionBlock()) {}
 
 //===-- values ------------------------------------------------------------===//
 
@@ -162,7 +162,13 @@ Value Emitter::reload(Value result, const Position &at) {
 //===-- small pieces of code ----------------------------------------------===//
 
 Value Emitter::index(int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
+  Value &constant = indexConstants[value];
+  if (!constant) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(entry);
+    constant = arith::ConstantIndexOp::create(b, value);
+  }
+  return constant;
 }
 
 Value Emitter::constant(Type type, double value) {

@@ -57,6 +57,8 @@ public:
   //===-- small pieces of code --------------------------------------------===//
 
   mlir::ImplicitLocOpBuilder &builder() { return b; }
+  /// An index constant, which stands at the kernel's start: scalars that are
+  /// computed before a loop may use it.
   mlir::Value index(int64_t value);
   /// A number of a type, or of the type (scalar or lanes) of `like`.
   mlir::Value constant(mlir::Type type, double value);
@@ -150,6 +152,8 @@ private:
 
   mlir::ImplicitLocOpBuilder b;
   const Rules &rules;
+  mlir::Block *entry;
+  llvm::DenseMap<int64_t, mlir::Value> indexConstants;
   llvm::DenseMap<mlir::Value, mlir::Value> memoryOfArgument;
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> outputs;
 
