@@ -20,12 +20,12 @@ namespace {
               "recompile the model with this version of tts-compile");
 }
 
-Slice readSlice(const Json &json, uint64_t arenaBytes,
-                const std::string &owner) {
+Slice readSlice(const Json &json, uint64_t arenaBytes, const std::string &owner,
+                uint64_t alignment = TTS_ARENA_ALIGNMENT) {
   Slice slice{json.at("offset").get<uint64_t>(),
               json.at("size").get<uint64_t>()};
-  if (slice.offset % TTS_ARENA_ALIGNMENT != 0)
-    damaged(owner + " is not aligned to a cache line");
+  if (slice.offset % alignment != 0)
+    damaged(owner + " is not aligned to " + std::to_string(alignment));
   if (slice.offset > arenaBytes || slice.size > arenaBytes - slice.offset)
     damaged(owner + " reaches outside the arena");
   return slice;
@@ -43,7 +43,10 @@ Tensor readTensor(const Json &json, uint64_t arenaBytes,
   tensor.shape = json.at("shape").get<std::vector<int64_t>>();
   tensor.dims = json.value("dims", std::vector<std::string>());
   tensor.lengths = json.value("lengths", std::string());
-  tensor.at = readSlice(json, arenaBytes, owner);
+  // An output may be a part of a buffer, anything else begins one.
+  tensor.at = readSlice(json, arenaBytes, owner,
+                        kind == "output" ? dtypeSize(tensor.dtype)
+                                         : TTS_ARENA_ALIGNMENT);
   if (!tensor.dims.empty() && tensor.dims.size() != tensor.shape.size())
     damaged(owner + " has another number of dims than its shape");
   for (int64_t extent : tensor.shape)

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Memory/Machine.h"
 #include "Runtime/Train/Signals.h"
 #include "Runtime/Train/Train.h"
 #include "tts-runtime/Abi.h"
@@ -21,6 +22,17 @@ int complain(Exit code, const std::string &text) {
   return int(code);
 }
 
+/// What the plan will hold in all must fit now: later it would be a kill.
+void checkMemory(const Manifest &manifest) {
+  uint64_t available = availableMemory() + residentBytes();
+  if (manifest.peakBytes > available)
+    throw Error(Exit::Refused, "memory",
+                "the plan takes " + std::to_string(manifest.peakBytes) +
+                    " bytes, " + std::to_string(available) + " are free",
+                "free memory on this machine or recompile with a smaller "
+                "--memory-budget");
+}
+
 void run(int argc, char **argv) {
   // One heap: the few small allocations of threads need no 64 MB of address
   // space each.
@@ -33,6 +45,7 @@ void run(int argc, char **argv) {
   Options options;
   if (!parseOptions(argc, argv, manifest.defaults, options))
     return;
+  checkMemory(manifest);
   catchInterrupts();
   Run(options, tts_table, tts_kernels).run();
 }

@@ -10,6 +10,7 @@
 #include "tts-runtime/Format.h"
 #include <cerrno>
 #include <cstring>
+#include <malloc.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ bool commit(char *first, uint64_t bytes) {
 } // namespace
 
 Arena::Arena(uint64_t bytes) : bytes(bytes) {
+  malloc_trim(0); // what parsing left must not count beside the arena
   uint64_t page = sysconf(_SC_PAGESIZE);
   uint64_t body = (bytes + page - 1) / page * page;
   uint64_t available = availableMemory();

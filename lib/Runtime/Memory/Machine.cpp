@@ -62,6 +62,12 @@ uint64_t peakResidentBytes() {
   return field(text, "VmHWM:", 0);
 }
 
+uint64_t residentBytes() {
+  char text[4096];
+  readSmall("/proc/self/status", text);
+  return field(text, "VmRSS:", 0);
+}
+
 uint64_t availableMemory() {
   char text[4096];
   readSmall("/proc/meminfo", text);

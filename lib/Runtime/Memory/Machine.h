@@ -14,6 +14,9 @@ namespace tts::rt {
 /// The largest resident set of this process so far (VmHWM), in bytes.
 uint64_t peakResidentBytes();
 
+/// Its resident set now.
+uint64_t residentBytes();
+
 /// Bytes this process can still commit: free memory of the machine, or what
 /// its control groups leave, whichever is less.
 uint64_t availableMemory();

@@ -69,6 +69,7 @@ CLI::Option *addFiles(CLI::App &app, Options &o) {
                  "with --evaluate: outputs of eval into this safetensors file");
   app.add_option("--dump-utterances", o.dumpUtterances,
                  "whose outputs (default: the whole validation split)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->delimiter(',');
   app.add_option("--dump-order", o.dumpOrder,
                  "no training: utterances of every update into this file");
@@ -107,6 +108,8 @@ bool parseOptions(int argc, char **argv, const Defaults &defaults,
   CLI::App app(
       "Trains the compiled model; allocates nothing large after start.",
       "train");
+  // A script's common flags first, its own after them: the last one counts.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addTraining(app, options);
   CLI::Option *resume = addFiles(app, options);
   try {

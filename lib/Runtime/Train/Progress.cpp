@@ -45,7 +45,8 @@ void Progress::microBatch(int64_t step, size_t done, size_t all) {
 void Progress::update(const UpdateMetrics &m) {
   std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - start;
-  double left = spent.count() / double(m.step - first) * double(last - m.step);
+  double left = spent.count() / double(m.step - first) *
+                double(std::max<int64_t>(last - m.step, 0));
   int n = std::snprintf(
       shown, sizeof(shown),
       "step %lld/%lld  loss %.5g  grad %.3g  lr %.3g  %.0f frames/s  %d:%02d "

@@ -14,7 +14,9 @@
 #include "Runtime/Train/Signals.h"
 #include "Runtime/Train/Weights.h"
 #include <chrono>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 
 namespace tts::rt {
 
@@ -60,6 +62,11 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
   metrics = std::make_unique<Metrics>(options.logDir, model.manifest,
                                       options.resume, state.step);
   buckets.reserve(size_t(model.manifest.batch) + model.manifest.buckets.size());
+  if (size_t wild = model.executor.wildGemms())
+    std::fprintf(stderr,
+                 "warning: %zu matmuls get an implementation of oneDNN that "
+                 "allocates in every call\n",
+                 wild);
   countLargeAllocations();
 }
 
@@ -113,7 +120,8 @@ void Run::train() {
     bool stop = interrupted();
     bool late =
         options.maxSeconds > 0 && secondsSince(start) >= options.maxSeconds;
-    if (options.evalEvery && (state.step % options.evalEvery == 0 || last))
+    if (options.evalEvery &&
+        (state.step % options.evalEvery == 0 || last || (late && !stop)))
       validate();
     bool due =
         options.checkpointEvery && state.step % options.checkpointEvery == 0;
@@ -223,9 +231,15 @@ void Run::finish() {
     progress->end();
   if (!peakAfterFirstUpdate)
     peakAfterFirstUpdate = peakResidentBytes();
-  metrics->final({model.manifest.peakBytes, peakResidentBytes(),
-                  peakAfterFirstUpdate, model.table.arenaBytes(),
-                  model.executor.highWater(), largeAllocationsAfterStart()});
+  uint64_t peak = peakResidentBytes();
+  if (model.manifest.budgetBytes && peak > model.manifest.budgetBytes)
+    std::fprintf(stderr,
+                 "warning: the measured peak of %" PRIu64
+                 " bytes is over the budget of %" PRIu64 "\n",
+                 peak, model.manifest.budgetBytes);
+  metrics->final({model.manifest.peakBytes, peak, peakAfterFirstUpdate,
+                  model.table.arenaBytes(), model.executor.highWater(),
+                  largeAllocationsAfterStart()});
 }
 
 } // namespace tts::rt

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 using namespace tts;
 using namespace tts::rt;
@@ -39,13 +40,18 @@ public:
   void update(const std::vector<Phones> &batches, UpdateScalars scalars) {
     std::vector<uint32_t> buckets(batches.size(), 0);
     MicroBatches micro{buckets.data(), buckets.size(),
-                       [&](size_t i) { load(batches[i]); }, nullptr};
+                       [&](size_t i) { load(batches[i]); },
+                       [&](size_t) {
+                         if (poison)
+                           data("grad:proj.weight")[3] = NAN;
+                       }};
     runUpdate(model, micro, scalars, result);
   }
 
   test::Toy toy;
   Model model;
   UpdateResult result;
+  bool poison = false; ///< a gradient becomes NaN after backward
 
 private:
   void load(const Phones &phones) {
@@ -141,6 +147,25 @@ TEST(Optimizer, NonFiniteLossLeavesTheWeights) {
   EXPECT_NE(run.data("phone.mean")[0], before);
 }
 
+TEST(Optimizer, NonFiniteGradientChangesNothing) {
+  // Report 19: one poisoned element; weights, moments and EMA stay.
+  ToyRun run(oneBucket(1));
+  run.update({{{1}}}, {1, 1, 1e-3, 0});
+  const char *names[] = {"proj.weight", "ema:proj.weight",
+                         "moment1:proj.weight", "moment2:proj.weight"};
+  std::vector<float> before;
+  for (const char *name : names)
+    before.insert(before.end(), run.data(name), run.data(name) + 4);
+  run.poison = true;
+  run.update({{{1}}}, {1, 2, 1e-3, 0});
+  EXPECT_FALSE(run.result.finite);
+  EXPECT_TRUE(std::isfinite(run.result.loss));
+  std::vector<float> after;
+  for (const char *name : names)
+    after.insert(after.end(), run.data(name), run.data(name) + 4);
+  EXPECT_EQ(before, after);
+}
+
 TEST(Arena, HighWaterIsThePlan) {
   ToyRun run(test::ToyOptions{});
   EXPECT_EQ(run.model.executor.highWater(), run.toy.arenaBytes);
@@ -160,6 +185,26 @@ TEST(Arena, TooLargeIsRefused) {
   } catch (const Error &e) {
     EXPECT_EQ(e.code, Exit::Refused);
   }
+}
+
+/// Exits with the code of the refusal, its text on stderr.
+void takeHalfAGigabyteUnderALimit() {
+  rlimit limit;
+  limit.rlim_cur = limit.rlim_max = 256 << 20;
+  setrlimit(RLIMIT_AS, &limit);
+  try {
+    Arena arena(512 << 20);
+  } catch (const Error &e) {
+    std::fprintf(stderr, "%s", e.what());
+    std::_Exit(int(e.code));
+  }
+  std::_Exit(0);
+}
+
+TEST(Arena, ALimitOnTheAddressSpaceIsRefused) {
+  // In a child, since the limit cannot be taken back.
+  EXPECT_EXIT(takeHalfAGigabyteUnderALimit(), testing::ExitedWithCode(7),
+              "cannot be committed");
 }
 
 TEST(Initialize, ValuesDependOnSeedAndNameOnly) {

@@ -111,6 +111,13 @@ void Executor::rehearse() {
   }
 }
 
+size_t Executor::wildGemms() const {
+  size_t count = 0;
+  for (const Gemm &gemm : library.primitives())
+    count += !isTameGemm(gemm.implementation());
+  return count;
+}
+
 uint64_t Executor::highWater() const {
   return (reached + TTS_ARENA_ALIGNMENT - 1) / TTS_ARENA_ALIGNMENT *
          TTS_ARENA_ALIGNMENT;

@@ -42,6 +42,8 @@ public:
   uint64_t highWater() const;
 
   const GemmLibrary &gemms() const { return library; }
+  /// Matmuls whose implementation allocates in every call.
+  size_t wildGemms() const;
 
 private:
   struct Call {

@@ -47,12 +47,6 @@ dnnl_primitive_attr_t makeAttributes(bool accumulate) {
   return attributes;
 }
 
-/// gemm:jit allocates tens of megabytes in a call in spite of user scratch.
-bool isTame(const char *implementation) {
-  return std::strncmp(implementation, "gemm", 4) != 0 &&
-         std::strncmp(implementation, "ref", 3) != 0;
-}
-
 GemmChoice inspect(dnnl_primitive_desc_t descriptor, bool batched) {
   GemmChoice choice;
   choice.descriptor = descriptor;
@@ -77,13 +71,13 @@ GemmChoice walk(const dnnl_matmul_desc_t &operation,
   do {
     GemmChoice next =
         inspect(dnnl_primitive_desc_iterator_fetch(iterator), batched);
-    bool better = !best.descriptor || isTame(next.implementation);
+    bool better = !best.descriptor || isTameGemm(next.implementation);
     dnnl_primitive_desc_t other = better ? best.descriptor : next.descriptor;
     if (other)
       dnnl_primitive_desc_destroy(other);
     if (better)
       best = next;
-  } while (!isTame(best.implementation) &&
+  } while (!isTameGemm(best.implementation) &&
            dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
   dnnl_primitive_desc_iterator_destroy(iterator);
   return best;
@@ -109,6 +103,11 @@ GemmChoice ask(const GemmShape &s, dnnl_engine_t engine, bool batched) {
 
 } // namespace
 
+bool isTameGemm(const char *implementation) {
+  return std::strncmp(implementation, "gemm", 4) != 0 &&
+         std::strncmp(implementation, "ref", 3) != 0;
+}
+
 GemmShape GemmShape::fromScalars(const int64_t *scalars) {
   GemmShape s;
   s.m = scalars[TTS_GEMM_M];
@@ -132,7 +131,7 @@ GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
   // broadcast: both run element by element.
   if (shape.batch > 1 && shape.strideA && shape.strideB && shape.strideC) {
     GemmChoice whole = ask(shape, engine, /*batched=*/true);
-    if (whole.descriptor && isTame(whole.implementation))
+    if (whole.descriptor && isTameGemm(whole.implementation))
       return whole;
     if (whole.descriptor)
       dnnl_primitive_desc_destroy(whole.descriptor);

@@ -41,6 +41,10 @@ struct GemmChoice {
 /// those of the calling thread's OpenMP settings.
 GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine);
 
+/// False for implementations that allocate in a call in spite of user scratch:
+/// gemm:jit takes tens of megabytes. Refused where there is another.
+bool isTameGemm(const char *implementation);
+
 /// Scratch for the fourth operand with that many threads; -1: not supported.
 int64_t gemmScratchBytes(const GemmShape &shape, int threads);
 
