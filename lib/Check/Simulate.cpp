@@ -49,11 +49,17 @@ public:
     define("scalar loss_weight.", false);
     for (uint32_t b : order) {
       loadBatch(b);
-      runProgram(programs.buckets[b].eval, b);
-      if (programs.buckets[b].infer == Programs::none)
-        continue;
-      loadBatch(b);
-      runProgram(programs.buckets[b].infer);
+      std::vector<char> given(manifest.outputs.size(), 0);
+      runProgram(programs.buckets[b].eval, &given);
+      if (programs.buckets[b].infer != Programs::none) {
+        loadBatch(b);
+        runProgram(programs.buckets[b].infer, &given);
+      }
+      for (size_t i = 0; i < given.size(); ++i)
+        if (manifest.outputs[i].bucket == b && !given[i])
+          report.fail(table.programLabel(programs.buckets[b].eval),
+                      manifest.outputs[i].region.name +
+                          " is not wholly defined at the end");
     }
   }
 
@@ -124,15 +130,15 @@ private:
       defineRegion(input, true);
   }
 
-  void runProgram(uint32_t p, uint32_t outputsOf = Programs::none) {
+  void runProgram(uint32_t p, std::vector<char> *given = nullptr) {
     const TtsProgram &program = table.programs[p];
     for (uint32_t e = 0; e < program.num_entries; ++e) {
       const size_t index = entryOf(p, e);
       for (uint32_t b : born[index])
         assign(b, false);
       runEntry(p, e);
-      if (outputsOf != Programs::none && e + 1 == program.num_entries)
-        checkOutputs(p, outputsOf);
+      if (given && e + 1 == program.num_entries)
+        findOutputs(p, *given);
       for (uint32_t b : dying[index]) {
         const TtsBuffer &buffer = table.buffers[b];
         map.assign(buffer.offset, buffer.offset + buffer.size, {});
@@ -172,30 +178,23 @@ private:
            " has overwritten";
   }
 
-  /// What the runtime takes after `eval`: in a buffer live at its last entry.
-  void checkOutputs(uint32_t eval, uint32_t bucket) {
-    for (const Output &output : manifest.outputs) {
-      if (output.bucket != bucket)
+  /// Marks the outputs that lie, defined, in buffers live at the last entry.
+  void findOutputs(uint32_t p, std::vector<char> &given) const {
+    const TtsProgram &program = table.programs[p];
+    for (size_t i = 0; i < given.size(); ++i) {
+      const Output &output = manifest.outputs[i];
+      if (output.bucket != program.bucket)
         continue;
-      bool found = false;
-      for (uint32_t b = 0; b < table.buffers.size() && !found; ++b) {
+      for (uint32_t b = 0; b < table.buffers.size(); ++b) {
         const TtsBuffer &buffer = table.buffers[b];
-        const bool lives =
-            isPersistent(buffer) ||
-            (buffer.last_program == eval &&
-             buffer.last_entry + 1 == table.programs[eval].num_entries);
-        if (!lives || output.region.offset < buffer.offset ||
-            output.region.end() > buffer.offset + buffer.size)
-          continue;
-        found = true;
-        if (map.findFlaw(output.region.offset, output.region.end(), b))
-          report.fail(table.programLabel(eval),
-                      output.region.name + " is not wholly defined at the end");
+        const bool lives = isPersistent(buffer) ||
+                           (buffer.last_program == p &&
+                            buffer.last_entry + 1 == program.num_entries);
+        if (lives && output.region.offset >= buffer.offset &&
+            output.region.end() <= buffer.offset + buffer.size &&
+            !map.findFlaw(output.region.offset, output.region.end(), b))
+          given[i] = 1;
       }
-      if (!found)
-        report.fail(table.programLabel(eval),
-                    output.region.name + " lies in no buffer that is live at "
-                                         "the end");
     }
   }
 };

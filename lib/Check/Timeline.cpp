@@ -240,6 +240,26 @@ static void checkTightness(const Table &table, Report &report) {
   }
 }
 
+/// Threads run parts of an entry at the same time: what one operand writes,
+/// another may share only byte for byte (in place), and a gemm not at all.
+static void checkSharing(const Table &table, const TtsEntry &entry,
+                         const std::string &label, Report &report) {
+  const TtsFunction &function = table.functions[entry.function];
+  const bool inPlace = function.kind == TTS_FUNCTION_KERNEL;
+  const TtsOperand *operands = table.operands.data() + entry.first_operand;
+  for (uint32_t i = 0; i < entry.num_operands; ++i)
+    for (uint32_t k = i + 1; k < entry.num_operands; ++k) {
+      const TtsOperand &a = operands[i], &b = operands[k];
+      const bool meet =
+          a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+      const bool same = a.offset == b.offset && a.size == b.size;
+      if (meet && ((a.access | b.access) & TTS_WRITE) && !(inPlace && same))
+        report.fail(label, "operands " + std::to_string(i) + " and " +
+                               std::to_string(k) +
+                               " share bytes that one of them writes");
+    }
+}
+
 /// Bytes of the smallest of TtsDType.
 static constexpr uint64_t smallestElement = 2;
 
@@ -248,6 +268,7 @@ void tts::check::checkOperands(const Table &table, Report &report) {
   for (uint32_t p = 0; p < table.programs.size(); ++p)
     for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
       const TtsEntry &entry = table.entries[table.programs[p].first_entry + e];
+      checkSharing(table, entry, table.entryLabel(p, e), report);
       for (uint32_t i = 0; i < entry.num_operands; ++i) {
         const TtsOperand &operand = table.operands[entry.first_operand + i];
         const TtsBuffer &buffer = table.buffers[operand.buffer];

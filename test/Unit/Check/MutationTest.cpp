@@ -198,6 +198,29 @@ TEST(Mutation, EntriesSwapped) {
     }
 }
 
+TEST(Mutation, AnOutputThatIsNot) {
+  SmallTable table; // written by nobody, though the buffer is there
+  table.manifest["outputs"][0]["offset"] = 1920 + 64;
+  EXPECT_FOUND(table, "is not wholly defined at the end");
+}
+
+TEST(Mutation, OperandsThatShareWhatOneWrites) {
+  // In place is sound: the same bytes, read and written by one kernel.
+  SmallTable inPlace;
+  TtsOperand &copy = inPlace.operands.back(); // of eval's score: loss_sum
+  copy = inPlace.operands[inPlace.operands.size() - 2];
+  copy.access = TTS_WRITE;
+  EXPECT_EQ(all(inPlace.check()).find("share bytes"), std::string::npos);
+  copy.size -= 4;
+  EXPECT_FOUND(inPlace, "share bytes that one of them writes");
+  SmallTable gemm; // C = A
+  for (const TtsEntry &entry : gemm.entries)
+    if (entry.num_scalars == TTS_GEMM_NUM_SCALARS)
+      gemm.operands[entry.first_operand + 1] =
+          gemm.operands[entry.first_operand + 2];
+  EXPECT_FOUND(gemm, "share bytes that one of them writes");
+}
+
 TEST(Mutation, ForbiddenWrites) {
   SmallTable table;
   for (TtsOperand &operand : table.operands)
