@@ -58,12 +58,11 @@ LogicalResult BackwardBuilder::buildGradients() {
     mapping.map(argument, program.addArgument(argument.getType(),
                                               train.getAttributes(argument),
                                               argument.getLoc()));
-  for (const NamedResult &loss : train.losses) {
-    Location loc = loss.value.getLoc();
-    reverse.seed(loss.value,
-                 program.addArgument(loss.value.getType(), kScalarAttr,
-                                     ("loss_weight." + loss.name).str(), loc));
-  }
+  SmallVector<Value> seeds;
+  for (const NamedResult &loss : train.losses)
+    seeds.push_back(program.addArgument(loss.value.getType(), kScalarAttr,
+                                        ("loss_weight." + loss.name).str(),
+                                        loss.value.getLoc()));
   for (BlockArgument parameter : train.trainable) {
     StringRef name = train.getParameterName(parameter);
     reverse.accumulateInto(parameter, name,
@@ -71,6 +70,8 @@ LogicalResult BackwardBuilder::buildGradients() {
                                                kGradientAttr, name,
                                                parameter.getLoc()));
   }
+  for (auto [loss, seed] : llvm::zip(train.losses, seeds))
+    reverse.seed(loss.value, seed);
   if (failed(reverse.run(train.getBody())))
     return failure();
   for (BlockArgument parameter : train.trainable)

@@ -54,6 +54,10 @@ static LogicalResult readArguments(TrainFunction &train) {
              << " has no role; give it tts.param, tts.input or tts.scalar";
     }
     StringRef name = train.getParameterName(argument);
+    if (name.empty())
+      return emitError(argument.getLoc())
+             << "parameter #" << argument.getArgNumber()
+             << " has an empty name; name it in tts.param";
     if (!names.insert(name).second)
       return emitError(argument.getLoc())
              << "parameter \"" << name
@@ -72,9 +76,9 @@ static LogicalResult readResults(TrainFunction &train) {
     auto take = [&](StringRef role, SmallVector<NamedResult> &into) {
       auto name =
           attributes ? attributes.getAs<StringAttr>(role) : StringAttr();
-      if (name)
+      if (name && !name.getValue().empty())
         into.push_back({name.getValue(), operand.get(), attributes});
-      return static_cast<bool>(name);
+      return name && !name.getValue().empty();
     };
     if (!take(kLossAttr, train.losses) &&
         !take(kDenominatorAttr, train.denominators) &&

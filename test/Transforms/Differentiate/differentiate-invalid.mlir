@@ -170,3 +170,10 @@ module attributes {tts.grad_clip = -1.0} {
     return %0, %1 : tensor<f32>, tensor<f32>
   }
 }
+
+// -----
+
+module {
+  // expected-error @+1 {{parameter #0 has an empty name; name it in tts.param}}
+  func.func @train(%w: tensor<8xf32> {tts.param = ""}) attributes {tts.program = "train"} { return }
+}
