@@ -1,20 +1,5 @@
-//===- tts-opt.cpp - mlir-opt with our dialects and passes ---------------===//
+//===- tts-opt.cpp - mlir-opt with our dialects, passes and planning -----===//
 
-#include "tts/Driver/Register.h"
+#include "tts/Driver/Tools.h"
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
-
-int main(int argc, char **argv) {
-  mlir::registerAllPasses();
-  tts::registerPasses();
-
-  mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  tts::registerDialects(registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "Compiler of text-to-speech training\n", registry));
-}
+int main(int argc, char **argv) { return tts::runOpt(argc, argv); }

@@ -1,0 +1,37 @@
+//===- Passes.td - passes that call whole phases --------------------------===//
+
+#ifndef TTS_PIPELINES_PASSES_TD
+#define TTS_PIPELINES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
+  let summary = "chooses the micro-batch of each bucket under a memory budget";
+  let description = [{
+    Assumes: a module after tts-differentiate with `tts.batch` and
+    `tts.buckets`.
+
+    Guarantees: `tts.plan` on the module: the fastest candidate of a
+    budget-independent ladder whose exactly packed peak fits. A lower budget
+    never raises the peak. When nothing fits, the error names the smallest
+    feasible budget, the classes that bind and the cheapest way out.
+
+    Does not: change any op.
+  }];
+  let dependentDialects = ["::tts::TtsDialect", "::tts::rt::RtDialect"];
+  let options = [
+    Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"\"\"",
+           "bytes, such as 80G; without it what the hardware offers">,
+    Option<"hardware", "hardware", "std::string", /*default=*/"\"\"",
+           "name or FILE.json; without it tts.hardware or host">,
+    Option<"ranks", "ranks", "int64_t", /*default=*/"1", "processes; 1">,
+    Option<"threads", "threads", "int64_t", /*default=*/"1",
+           "CPU threads per rank">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"fp32\"",
+           "fp32 or fp64">,
+    Option<"microBatch", "micro-batch", "int64_t", /*default=*/"0",
+           "pins the micro-batch; 0: chosen">
+  ];
+}
+
+#endif // TTS_PIPELINES_PASSES_TD

@@ -1,0 +1,54 @@
+//===- Phases.h - the order of phases ------------------------*- C++ -*-===//
+
+#ifndef TTS_PIPELINES_PHASES_H
+#define TTS_PIPELINES_PHASES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "tts/Dialect/Tts/IR/TtsDialect.h"
+#include <optional>
+
+namespace tts {
+
+/// In order; each is `--stop-after`'s name for it in lower case.
+enum class Phase {
+  Differentiate,
+  Plan,
+  Specialize,
+  Precision,
+  Select,
+  Memory,
+  Lower,
+};
+
+llvm::ArrayRef<llvm::StringRef> getPhaseNames();
+std::optional<Phase> parsePhase(llvm::StringRef name);
+
+/// What all phases share.
+struct PipelineOptions {
+  /// Check each phase's contract after it.
+  bool verifyContracts = true;
+  /// MLIR's own verifier between passes.
+  bool verifyEach = true;
+  /// Specialize for one bucket alone; the plan's evaluation of a candidate.
+  std::optional<int64_t> onlyBucket;
+};
+
+/// Appends one phase's passes. Plan has none here: it is a choice that needs
+/// the request (Planning.h).
+void buildPhase(Phase phase, mlir::OpPassManager &manager,
+                const PipelineOptions &options);
+
+/// Runs phases `first` to `last`, but for Plan.
+llvm::LogicalResult runPhases(mlir::ModuleOp module, Phase first, Phase last,
+                              const PipelineOptions &options = {});
+
+/// A copy of a differentiated module under a plan, after Memory. With
+/// `onlyBucket` it has the programs of that bucket, zero and update only.
+llvm::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+lowerToMemory(mlir::ModuleOp differentiated, PlanAttr plan,
+              const PipelineOptions &options = {});
+
+} // namespace tts
+
+#endif // TTS_PIPELINES_PHASES_H

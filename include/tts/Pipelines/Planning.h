@@ -1,0 +1,60 @@
+//===- Planning.h - from a request to the plan ---------------*- C++ -*-===//
+
+#ifndef TTS_PIPELINES_PLANNING_H
+#define TTS_PIPELINES_PLANNING_H
+
+#include "tts/Pipelines/Phases.h"
+#include "tts/Pipelines/StepMeasure.h"
+#include "tts/Transforms/Plan/Ladder.h"
+
+namespace tts {
+
+/// What the planner must keep to; batch and buckets stand on the module.
+struct PlanRequest {
+  plan::Hardware hardware;
+  /// Bytes; without it what the hardware offers.
+  std::optional<int64_t> budget;
+  /// Pinned.
+  std::optional<int64_t> microBatch;
+  std::string precision = "fp32";
+  int threads = 1;
+  /// Of the utterances, one per bucket; equal when empty.
+  llvm::SmallVector<double> bucketShares;
+};
+
+/// A chosen plan with its exact figures.
+struct PlanResult {
+  PlanAttr plan;
+  /// False: no candidate fits; the figures are those of the smallest.
+  bool fits = false;
+  /// Asked for and offered, whichever is less.
+  int64_t budget = 0;
+  bool isClamped = false;
+
+  plan::Ladder ladder;
+  plan::JointChoice choice;
+  StepMeasure measure;
+  int64_t hostBufferBytes = 0, overheadBytes = 0, eagerBytes = 0;
+  double stepSeconds = 0;
+  /// The programs under the plan, after Memory.
+  mlir::OwningOpRef<mlir::ModuleOp> lowered;
+
+  int64_t peakBytes() const { return measure.arenaBytes + overheadBytes; }
+  /// Peak of the front's end.
+  int64_t smallestBudget = 0;
+
+  explicit PlanResult(plan::Ladder ladder) : ladder(std::move(ladder)) {}
+};
+
+/// Evaluates the ladder on a differentiated module and picks; changes nothing.
+/// Fails with a diagnostic when a candidate cannot be lowered; that nothing
+/// fits is a result.
+llvm::FailureOr<PlanResult> makePlan(mlir::ModuleOp differentiated,
+                                     const PlanRequest &request);
+
+/// One line: smallest feasible budget, what binds, the cheapest way out.
+std::string explainInfeasible(const PlanResult &result);
+
+} // namespace tts
+
+#endif // TTS_PIPELINES_PLANNING_H

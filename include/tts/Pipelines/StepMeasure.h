@@ -1,0 +1,45 @@
+//===- StepMeasure.h - figures of a module after Memory ------*- C++ -*-===//
+
+#ifndef TTS_PIPELINES_STEPMEASURE_H
+#define TTS_PIPELINES_STEPMEASURE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tts/Transforms/Plan/Hardware.h"
+#include "tts/Transforms/Plan/LiveBytes.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+
+namespace tts {
+
+/// What a scheduled and packed module comes to: all read from its rt.entries,
+/// buffers and manifest.
+struct StepMeasure {
+  int64_t arenaBytes = 0, persistentBytes = 0;
+  plan::LiveBytes live;
+  /// By input: the class `batch`'s bytes, rounded up to the alignment.
+  llvm::MapVector<llvm::StringRef, int64_t> batchBytes;
+  /// Hashes of the distinct library calls, ascending.
+  std::vector<uint64_t> primitives;
+  /// Predicted, of one run of a program, by (kind, bucket).
+  std::map<std::pair<int64_t, int64_t>, double> seconds;
+  /// Host bytes of the longest utterance of a bucket, by bucket.
+  llvm::SmallVector<int64_t> hostBytes;
+
+  /// Denominators, forward and backward of a bucket.
+  double microBatchSeconds(int64_t bucket) const;
+  /// Zero and update.
+  double updateSeconds() const;
+};
+
+StepMeasure measureStep(mlir::ModuleOp module, const plan::Hardware &hardware,
+                        llvm::StringRef precision, int threads);
+
+/// What an eager framework would hold on a batch taken at once: see
+/// docs/planning.md. `states` are the bytes of parameters, gradients, moments
+/// and EMA.
+int64_t countEagerBytes(mlir::ModuleOp differentiated, int64_t batch,
+                        llvm::StringRef precision, int64_t states);
+
+} // namespace tts
+
+#endif // TTS_PIPELINES_STEPMEASURE_H

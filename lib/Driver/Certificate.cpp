@@ -1,0 +1,216 @@
+//===- Certificate.cpp - the plan as JSON --------------------------------===//
+
+#include "PlanReport.h"
+
+#include "tts-runtime/Format.h"
+#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Dialect/Tts/IR/Names.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace tts;
+using llvm::json::Array;
+using llvm::json::Object;
+
+namespace {
+constexpr StringLiteral kProgramNames[] = {
+    "zero", "denominators", "forward", "backward", "update", "eval", "infer"};
+
+Array bucketsJson(Compilation &compilation) {
+  const PlanResult &plan = compilation.getPlan();
+  Array buckets;
+  auto attributes =
+      compilation.getModule()->getAttrOfType<ArrayAttr>(kBucketsAttr);
+  for (auto [index, bucket] :
+       llvm::enumerate(attributes.getAsRange<BucketAttr>())) {
+    Object dims;
+    for (auto [name, size] : llvm::zip(bucket.getNames(), bucket.getSizes()))
+      dims.try_emplace(name.getValue(), size);
+    buckets.push_back(Object{
+        {"dims", std::move(dims)},
+        {"micro_batch", plan.plan.getMicroBatches()[index]},
+        {"remat", "none"},
+        {"recompute_flops_fraction", 0.0},
+        {"share", plan.ladder.getBuckets()[index].share},
+        {"predicted_micro_batch_seconds",
+         plan.measure.microBatchSeconds(index)},
+    });
+  }
+  return buckets;
+}
+
+/// "persistent", "update", "forward[0]".
+std::string programText(ArrayRef<rt::ProgramOp> programs, int64_t index) {
+  if (index < 0)
+    return "persistent";
+  rt::ProgramOp program = programs[index];
+  StringRef name = kProgramNames[program.getKind()];
+  int64_t bucket = program.getBucket();
+  return bucket < 0 ? name.str()
+                    : llvm::formatv("{0}[{1}]", name, bucket).str();
+}
+
+/// Buffers in the table's order.
+Array buffersJson(ModuleOp lowered) {
+  SmallVector<rt::ProgramOp> programs(lowered.getOps<rt::ProgramOp>());
+  Array array;
+  for (auto buffer : lowered->getAttrOfType<ArrayAttr>(rt::kBuffersAttr)
+                         .getAsRange<rt::BufferAttr>()) {
+    Object object{
+        {"name", buffer.getName().getValue()},
+        {"loc", buffer.getLoc().getValue()},
+        {"class", plan::className(buffer.getKlass())},
+        {"program", programText(programs, buffer.getProgram())},
+        {"offset", buffer.getOffset()},
+        {"size", buffer.getSize()},
+    };
+    if (buffer.getProgram() >= 0) {
+      object["begin"] = buffer.getFirstEntry();
+      object["last_program"] = programText(programs, buffer.getLastProgram());
+      object["end"] = buffer.getLastEntry();
+    }
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+Object classesJson(const PlanResult &plan) {
+  Object classes;
+  int64_t used = 0;
+  for (unsigned klass = 0; klass < plan::kNumClasses; ++klass) {
+    used += plan.measure.live.classes[klass];
+    classes[plan::className(klass)] = plan.measure.live.classes[klass];
+  }
+  classes["unused"] = plan.measure.arenaBytes - used;
+  classes["overhead"] = plan.overheadBytes;
+  return classes;
+}
+
+Array changesOfExperiment(Compilation &compilation) {
+  Array changes;
+  int64_t before = compilation.getBatchOfModel();
+  int64_t batch = compilation.getPlan().ladder.getSettings().batch;
+  if (before != batch)
+    changes.push_back(
+        llvm::formatv("batch {0} instead of the model's {1}", batch, before)
+            .str());
+  return changes;
+}
+
+Array changesOfNumerics(Compilation &compilation) {
+  Array changes;
+  const PlanResult &plan = compilation.getPlan();
+  if (compilation.getRequest().precision != "fp32")
+    changes.push_back("precision " + compilation.getRequest().precision);
+  int64_t batch = plan.ladder.getSettings().batch;
+  for (auto [index, microBatch] :
+       llvm::enumerate(plan.plan.getMicroBatches().asArrayRef()))
+    if (microBatch < batch)
+      changes.push_back(
+          llvm::formatv("bucket {0}: gradients of micro-batches of {1} are "
+                        "added up (rounding)",
+                        index, microBatch)
+              .str());
+  return changes;
+}
+
+} // namespace
+
+std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
+  PlanResult &plan = compilation.getPlan();
+  const PlanRequest &request = compilation.getRequest();
+  Object hashes{{"model", compilation.getModelHash()},
+                {"hardware", request.hardware.hash()}};
+  if (!executableHash.empty())
+    hashes["executable"] = executableHash;
+  Object certificate{
+      {"version", 1},
+      {"tool", kToolVersion},
+      {"hashes", std::move(hashes)},
+      {"hardware", request.hardware.name},
+      {"budget_bytes", plan.budget},
+      {"smallest_budget_bytes", plan.smallestBudget},
+      {"ranks", 1},
+      {"batch", plan.ladder.getSettings().batch},
+      {"buckets", bucketsJson(compilation)},
+      {"precision", request.precision},
+      {"state_sharding", "none"},
+      {"stages", 1},
+      {"lr_scale", "none"},
+      {"changes_experiment", changesOfExperiment(compilation)},
+      {"changes_numerics", changesOfNumerics(compilation)},
+      {"libraries", Object{{"isa", llvm::sys::getHostCPUName()},
+                           {"threads", request.threads}}},
+      {"classes", classesJson(plan)},
+      {"peak_bytes", plan.peakBytes()},
+      {"overhead_bytes", plan.overheadBytes},
+      {"host_buffer_bytes", plan.hostBufferBytes},
+      {"arena_bytes", plan.measure.arenaBytes},
+      {"lower_bound_bytes", plan.measure.live.most},
+      {"predicted_step_seconds", plan.stepSeconds},
+      {"eager_bytes", plan.eagerBytes},
+      {"buffers", buffersJson(*plan.lowered)},
+  };
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(certificate)));
+}
+
+void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
+  const PlanResult &plan = compilation.getPlan();
+  const PlanRequest &request = compilation.getRequest();
+  Builder b(lowered.getContext());
+  NamedAttrList manifest(
+      lowered->getAttrOfType<DictionaryAttr>(rt::kManifestAttr));
+  auto integer = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  auto number = [&](double value) { return b.getF64FloatAttr(value); };
+  auto ofModule = [&](StringRef name) { return lowered->getAttr(name); };
+  /// Absent numbers are null, as the format says.
+  auto orNull = [&](Attribute attribute) {
+    return attribute ? attribute : Attribute(b.getUnitAttr());
+  };
+
+  manifest.set("version", integer(1));
+  manifest.set("tool", b.getStringAttr(kToolVersion));
+  manifest.set("batch", integer(plan.ladder.getSettings().batch));
+  manifest.set("threads", integer(request.threads));
+  manifest.set("precision", b.getStringAttr(request.precision));
+  manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));
+  manifest.set("hardware", b.getStringAttr(request.hardware.name));
+  manifest.set("budget_bytes", integer(plan.budget));
+  manifest.set("peak_bytes", integer(plan.peakBytes()));
+  manifest.set("overhead_bytes", integer(plan.overheadBytes));
+  manifest.set("arena_bytes", integer(plan.measure.arenaBytes));
+  manifest.set("host_buffer_bytes", integer(plan.hostBufferBytes));
+  if (Attribute hash = ofModule("tts.features_hash"))
+    manifest.set("features_hash", hash);
+
+  NamedAttrList optimizer;
+  Attribute kind = ofModule(kOptimizerAttr);
+  optimizer.set("kind", kind ? kind : Attribute(b.getStringAttr("adamw")));
+  // Vaswani et al., arXiv:1706.03762, §5.3: the Noam schedule's own settings.
+  optimizer.set("beta1", number(0.9));
+  optimizer.set("beta2", number(0.98));
+  optimizer.set("epsilon", number(1e-9));
+  optimizer.set("grad_clip", orNull(ofModule(kGradClipAttr)));
+  optimizer.set("ema", orNull(ofModule(kEmaDecayAttr)));
+  manifest.set("optimizer", optimizer.getDictionary(b.getContext()));
+
+  NamedAttrList defaults;
+  for (StringRef name : {"lr", "warmup", "schedule", "weight_decay"})
+    if (Attribute value = ofModule(("tts." + name).str()))
+      defaults.set(name, value);
+  manifest.set("defaults", defaults.getDictionary(b.getContext()));
+
+  SmallVector<Attribute> buckets;
+  auto list = cast<ArrayAttr>(manifest.get("buckets"));
+  for (auto [index, bucket] :
+       llvm::enumerate(list.getAsRange<DictionaryAttr>())) {
+    NamedAttrList fields(bucket);
+    fields.set("predicted_micro_batch_seconds",
+               number(plan.measure.microBatchSeconds(index)));
+    buckets.push_back(fields.getDictionary(b.getContext()));
+  }
+  manifest.set("buckets", b.getArrayAttr(buckets));
+  lowered->setAttr(rt::kManifestAttr, manifest.getDictionary(b.getContext()));
+}

@@ -1,0 +1,77 @@
+//===- Compilation.cpp - one model on its way through phases -------------===//
+
+#include "Compilation.h"
+
+#include "OutputFile.h"
+#include "PlanReport.h"
+#include "mlir/Parser/Parser.h"
+#include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Transforms/Plan/ByteSize.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace tts;
+
+std::string tts::sha256(StringRef bytes) {
+  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(bytes)),
+                     /*LowerCase=*/true);
+}
+
+llvm::Error Compilation::failure(StringRef todo) {
+  return diagnostics.take(path, todo);
+}
+
+llvm::Error Compilation::load(StringRef file) {
+  path = file == "-" ? "<stdin>" : file.str();
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(file, /*IsText=*/true);
+  if (!buffer)
+    return badInput(path, buffer.getError().message(),
+                    "give a model file, see python -m tts.models");
+  modelHash = sha256((*buffer)->getBuffer());
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return failure("correct the model there");
+  if (auto batch = (*module)->getAttrOfType<IntegerAttr>(kBatchAttr))
+    batchOfModel = batch.getInt();
+  if (auto error = flags.check())
+    return error;
+  if (auto error = applyFlags(*module, flags, request))
+    return error;
+  return readRequest(*module, flags, request);
+}
+
+llvm::Error Compilation::run(Phase first, Phase last) {
+  if (failed(runPhases(*module, first, last)))
+    return failure("correct the model there, see docs/ir-contracts.md");
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::differentiate() {
+  return run(Phase::Differentiate, Phase::Differentiate);
+}
+
+llvm::Error Compilation::plan() {
+  auto planned = makePlan(*module, request);
+  if (failed(planned))
+    return failure("correct the model there, see docs/ir-contracts.md");
+  result.emplace(std::move(*planned));
+  if (flags.explain)
+    printCandidates(llvm::errs(), *this);
+  if (!result->fits)
+    return llvm::make_error<Failure>(
+        ExitCode::Infeasible, "--memory-budget",
+        "no plan fits " + plan::formatByteSize(result->budget) + ", " +
+            llvm::StringRef(explainInfeasible(*result)).split("; ").first.str(),
+        llvm::StringRef(explainInfeasible(*result)).split("; ").second.str());
+  (*module)->setAttr(kPlanAttr, result->plan);
+  if (flags.planTable != "none")
+    printPlanTable(llvm::errs(), *this);
+  if (flags.planJson.empty())
+    return llvm::Error::success();
+  return writeFile(flags.planJson, planJson(*this, /*executableHash=*/""));
+}

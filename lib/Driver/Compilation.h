@@ -1,0 +1,61 @@
+//===- Compilation.h - one model on its way through phases --*- C++ -*-===//
+
+#ifndef TTS_LIB_DRIVER_COMPILATION_H
+#define TTS_LIB_DRIVER_COMPILATION_H
+
+#include "Diagnostics.h"
+#include "Flags.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tts/Pipelines/Planning.h"
+
+namespace tts {
+
+inline constexpr llvm::StringLiteral kToolVersion = "tts-compile 0.1";
+
+/// What both tools do: read the model, put flags over it, differentiate, plan,
+/// report. Every step returns the contract's one-line error.
+class Compilation {
+public:
+  Compilation(mlir::MLIRContext &context, const PlanningFlags &flags)
+      : context(context), flags(flags), diagnostics(&context) {}
+
+  /// Reads `path` ("-" is stdin) and applies the flags.
+  llvm::Error load(llvm::StringRef path);
+  llvm::Error differentiate();
+  /// Chooses, prints table and explanation, writes --plan-json. Exit 3 when
+  /// nothing fits.
+  llvm::Error plan();
+  /// Runs phases on the planned module itself.
+  llvm::Error run(Phase first, Phase last);
+
+  /// A failure of `what` that diagnostics have explained.
+  llvm::Error failure(llvm::StringRef todo);
+
+  mlir::ModuleOp getModule() { return *module; }
+  const PlanRequest &getRequest() const { return request; }
+  PlanResult &getPlan() { return *result; }
+  llvm::StringRef getPath() const { return path; }
+  llvm::StringRef getModelHash() const { return modelHash; }
+  const PlanningFlags &getFlags() const { return flags; }
+
+private:
+  mlir::MLIRContext &context;
+  const PlanningFlags &flags;
+  FirstError diagnostics;
+  std::string path, modelHash;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  PlanRequest request;
+  std::optional<PlanResult> result;
+  /// tts.batch of the file, before flags.
+  int64_t batchOfModel = 0;
+
+public:
+  int64_t getBatchOfModel() const { return batchOfModel; }
+};
+
+/// SHA-256 in lower-case hexadecimal digits.
+std::string sha256(llvm::StringRef bytes);
+
+} // namespace tts
+
+#endif // TTS_LIB_DRIVER_COMPILATION_H

@@ -1,0 +1,131 @@
+//===- Compile.cpp - tts-compile -----------------------------------------===//
+
+#include "Compilation.h"
+#include "Link.h"
+#include "OutputFile.h"
+#include "PlanReport.h"
+#include "tts/Driver/Register.h"
+#include "tts/Driver/Tools.h"
+#include "tts/Target/Cpu/Object.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace tts;
+
+namespace {
+struct CompileFlags {
+  llvm::cl::opt<std::string> input{
+      llvm::cl::Positional, llvm::cl::desc("<model.mlir>"),
+      llvm::cl::cat(PlanningFlags::category())};
+  llvm::cl::opt<std::string> output{
+      "o", llvm::cl::desc("executable, or a library where it ends with .so"),
+      llvm::cl::value_desc("filename"),
+      llvm::cl::cat(PlanningFlags::category())};
+  llvm::cl::opt<std::string> runtime{
+      "runtime", llvm::cl::desc("libTtsRuntime.a (default: beside the tool)"),
+      llvm::cl::value_desc("path"), llvm::cl::cat(PlanningFlags::category())};
+  llvm::cl::opt<std::string> march{
+      "march", llvm::cl::desc("CPU to compile for, LLVM's name or native"),
+      llvm::cl::init("native"), llvm::cl::cat(PlanningFlags::category())};
+};
+
+/// "train" and "train.so" have "train.plan.json".
+std::string certificatePath(StringRef output) {
+  output.consume_back(".so");
+  return (output + ".plan.json").str();
+}
+
+llvm::Error checkCompile(const PlanningFlags &flags, const CompileFlags &own) {
+  if (auto error = flags.check())
+    return error;
+  if (own.input.empty())
+    return badUsage("command line", "no model file was given",
+                    "write tts-compile model.mlir -o train");
+  if (!flags.stopAfter.empty())
+    return badUsage("--stop-after", "is a flag of tts-opt", "use tts-opt");
+  if (own.output.empty() && flags.planJson.empty())
+    return badUsage("-o", "no output was given", "add -o train");
+  return llvm::Error::success();
+}
+
+/// The planned module to machine code, linked into `program`.
+llvm::Error build(Compilation &compilation, const CompileFlags &own,
+                  StringRef runtime, const OutputFile &program) {
+  ModuleOp lowered = *compilation.getPlan().lowered;
+  completeManifest(compilation, lowered);
+  // The certificate is read off the programs, so they are lowered on a copy.
+  OwningOpRef<ModuleOp> machine = lowered.clone();
+  if (failed(runPhases(*machine, Phase::Lower, Phase::Lower)))
+    return compilation.failure("please report this with the model");
+  auto object = OutputFile::create(own.output + ".o");
+  if (!object)
+    return object.takeError();
+  cpu::ObjectOptions options;
+  options.march = own.march;
+  if (failed(cpu::emitObject(*machine, object->getPath(), options)))
+    return compilation.failure("check --march, or report this");
+  return link(object->getPath(), runtime, program.getPath(),
+              StringRef(own.output).ends_with(".so"));
+}
+
+llvm::Error run(const char *tool, Compilation &compilation,
+                const CompileFlags &own) {
+  if (auto error = checkCompile(compilation.getFlags(), own))
+    return error;
+  std::string runtime;
+  if (!own.output.empty()) {
+    auto found = findRuntime(tool, own.runtime);
+    if (!found)
+      return found.takeError();
+    runtime = *found;
+  }
+  if (auto error = compilation.load(own.input))
+    return error;
+  if (compilation.getRequest().hardware.isGpu)
+    return badUsage("--hardware",
+                    "'" + compilation.getRequest().hardware.name +
+                        "' is a GPU but --target is cpu",
+                    "use --hardware=host, or tts-opt to plan only");
+  if (auto error = compilation.differentiate())
+    return error;
+  if (auto error = compilation.plan())
+    return error;
+  if (own.output.empty())
+    return llvm::Error::success();
+
+  auto program = OutputFile::create(own.output);
+  if (!program)
+    return program.takeError();
+  if (auto error = build(compilation, own, runtime, *program))
+    return error;
+  auto bytes = llvm::MemoryBuffer::getFile(program->getPath());
+  if (!bytes)
+    return badInput(own.output, bytes.getError().message(), "try again");
+  std::string certificate =
+      planJson(compilation, sha256((*bytes)->getBuffer()));
+  if (auto error = writeFile(certificatePath(own.output), certificate))
+    return error;
+  return program->keep();
+}
+} // namespace
+
+int tts::runCompile(int argc, char **argv) {
+  freeOptionNames();
+  static PlanningFlags flags;
+  static CompileFlags own;
+  llvm::cl::HideUnrelatedOptions(PlanningFlags::category());
+  if (auto error = parseCommandLine(
+          argc, argv, "Compiles a model file to a training executable\n"))
+    return reportFailure(std::move(error));
+
+  DialectRegistry registry;
+  tts::registerDialects(registry);
+  registry.insert<func::FuncDialect>();
+  cpu::registerTranslations(registry);
+  MLIRContext context(registry);
+  Compilation compilation(context, flags);
+  return reportFailure(run(argv[0], compilation, own));
+}

@@ -1,0 +1,177 @@
+//===- Flags.cpp - the planning flags: names, parsing, refusals ----------===//
+
+#include "Flags.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace tts;
+
+static constexpr StringLiteral kNames[] = {
+    "memory-budget", "target",       "gpu-arch",   "hardware",
+    "threads",       "ranks",        "pipeline",   "shard-states",
+    "batch",         "batch-frames", "allow-batch-change",
+    "lr-scale",      "lr-base-batch", "micro-batch", "precision",
+    "remat",         "bucket",       "buckets-from", "optimizer",
+    "grad-clip",     "ema",          "freeze",     "deterministic",
+    "explain",       "plan-json",    "plan-table", "stop-after"};
+
+void tts::freeOptionNames() {
+  static std::vector<std::string> renamed;
+  renamed.reserve(std::size(kNames));
+  for (StringRef name : kNames) {
+    auto &registered = cl::getRegisteredOptions();
+    auto it = registered.find(name);
+    if (it == registered.end())
+      continue;
+    cl::Option *option = it->second;
+    renamed.push_back(("llvm-" + name).str());
+    option->setArgStr(renamed.back());
+  }
+}
+
+Error tts::parseCommandLine(int argc, char **argv, StringRef overview) {
+  std::string text;
+  raw_string_ostream errors(text);
+  if (cl::ParseCommandLineOptions(argc, argv, overview, &errors))
+    return Error::success();
+  // "tool: Unknown command line argument '--x'.  Try: 'tool --help'"
+  StringRef what = StringRef(text).split('\n').first;
+  what.consume_front(StringRef(argv[0]));
+  what.consume_front(sys::path::filename(argv[0]));
+  what = what.ltrim(": ").split(".  Try").first.rtrim("!.");
+  return badUsage("command line", what, "see --help");
+}
+
+cl::OptionCategory &PlanningFlags::category() {
+  static cl::OptionCategory category("Planning",
+                                     "Attributes of the model are defaults");
+  return category;
+}
+
+static cl::cat inPlanning() { return cl::cat(PlanningFlags::category()); }
+
+PlanningFlags::PlanningFlags()
+    : memoryBudget("memory-budget", cl::value_desc("80G"),
+                   cl::desc("bytes that the training process may ever need"),
+                   inPlanning()),
+      target("target", cl::init("cpu"), cl::desc("what to emit: cpu"),
+             inPlanning()),
+      gpuArch("gpu-arch", cl::desc("architectures of --target=cuda"),
+              inPlanning()),
+      hardware("hardware", cl::value_desc("name|FILE.json"),
+               cl::desc("description of the machine (default host)"),
+               inPlanning()),
+      threads("threads", cl::desc("CPU threads (default: all cores)"),
+              inPlanning()),
+      ranks("ranks", cl::init(1), cl::desc("processes in all"), inPlanning()),
+      pipeline("pipeline", cl::init("auto"), cl::desc("auto or stages"),
+               inPlanning()),
+      shardStates("shard-states", cl::init("auto"), cl::desc("auto or none"),
+                  inPlanning()),
+      batch("batch", cl::desc("utterances per optimizer update"),
+            inPlanning()),
+      batchFrames("batch-frames", cl::desc("frames per optimizer update"),
+                  inPlanning()),
+      allowBatchChange("allow-batch-change",
+                       cl::desc("the batch need not be kept"), inPlanning()),
+      lrScale("lr-scale", cl::init("none"), cl::desc("none"), inPlanning()),
+      lrBaseBatch("lr-base-batch", cl::desc("batch of the base rate"),
+                  inPlanning()),
+      microBatch("micro-batch", cl::init("auto"),
+                 cl::desc("auto, or pins the micro-batch"), inPlanning()),
+      precision("precision", cl::init("auto"),
+                cl::desc("auto, fp32 or fp64"), inPlanning()),
+      remat("remat", cl::init("auto"), cl::desc("auto or none"),
+            inPlanning()),
+      buckets("bucket", cl::value_desc("text=64,frames=300"),
+              cl::desc("a length bucket; repeat, ascending"), inPlanning()),
+      bucketsFrom("buckets-from", cl::value_desc("DIR"),
+                  cl::desc("buckets and their shares from a corpus"),
+                  inPlanning()),
+      optimizer("optimizer", cl::desc("adamw or sgd"), inPlanning()),
+      gradClip("grad-clip", cl::desc("largest global norm of the gradient"),
+               inPlanning()),
+      ema("ema", cl::desc("decay of the averaged weights"), inPlanning()),
+      freeze("freeze", cl::value_desc("GLOB"),
+             cl::desc("parameters that are not trained; repeatable"),
+             inPlanning()),
+      deterministic("deterministic",
+                    cl::desc("bit-equal on 1, 2 and 4 ranks"), inPlanning()),
+      explain("explain", cl::desc("the candidates, and why the winner won"),
+              inPlanning()),
+      planJson("plan-json", cl::value_desc("FILE"),
+               cl::desc("writes the plan without compiling"), inPlanning()),
+      planTable("plan-table", cl::init("text"),
+                cl::desc("text or none"), inPlanning()),
+      stopAfter("stop-after", cl::value_desc("PHASE"),
+                cl::desc("differentiate, plan, specialize, precision, select, "
+                         "memory or lower"),
+                inPlanning()) {}
+
+bool PlanningFlags::isPlanning() const {
+  const cl::Option *all[] = {
+      &memoryBudget, &target,     &gpuArch,     &hardware,
+      &threads,      &ranks,      &pipeline,    &shardStates,
+      &batch,        &batchFrames, &allowBatchChange, &lrScale,
+      &lrBaseBatch,  &microBatch, &precision,   &remat,
+      std::addressof(buckets), &bucketsFrom, &optimizer, &gradClip,
+      &ema,          std::addressof(freeze), &deterministic, &explain,
+      &planJson,     &planTable,  &stopAfter};
+  return any_of(all, [](const cl::Option *option) {
+    return option->getNumOccurrences() > 0;
+  });
+}
+
+namespace {
+/// A string flag that takes some of its contract's values only.
+struct Choice {
+  const cl::opt<std::string> &flag;
+  std::initializer_list<StringRef> supported;
+};
+} // namespace
+
+Error PlanningFlags::check() const {
+  const Choice choices[] = {{target, {"cpu"}},
+                            {pipeline, {"auto", "1"}},
+                            {shardStates, {"auto", "none"}},
+                            {lrScale, {"none"}},
+                            {precision, {"auto", "fp32", "fp64"}},
+                            {remat, {"auto", "none"}},
+                            {planTable, {"text", "none"}}};
+  for (const Choice &choice : choices)
+    if (!is_contained(choice.supported, choice.flag.getValue()))
+      return badUsage("--" + choice.flag.ArgStr,
+                      "'" + choice.flag.getValue() + "' is not supported",
+                      "use " + join(choice.supported, " or "));
+  if (optimizer.getNumOccurrences() && optimizer != "adamw" &&
+      optimizer != "sgd")
+    return badUsage("--optimizer", "'" + optimizer + "' is not supported",
+                    "use adamw or sgd");
+  const cl::Option *unbuilt[] = {&gpuArch, &batchFrames, &lrBaseBatch,
+                                 &allowBatchChange, &deterministic};
+  for (const cl::Option *flag : unbuilt)
+    if (flag->getNumOccurrences())
+      return badUsage("--" + flag->ArgStr, "is not supported yet",
+                      "leave it out");
+  if (ranks != 1)
+    return badUsage("--ranks", formatv("{0} ranks are not supported", ranks),
+                    "use --ranks=1");
+  const cl::opt<int64_t> *positive[] = {&threads, &batch};
+  for (const cl::opt<int64_t> *flag : positive)
+    if (flag->getNumOccurrences() && *flag < 1)
+      return badUsage("--" + flag->ArgStr, "is less than 1",
+                      "give a positive number");
+  if (gradClip.getNumOccurrences() && !(gradClip > 0))
+    return badUsage("--grad-clip", "is not positive",
+                    "give a positive norm, or leave it out");
+  if (ema.getNumOccurrences() && !(ema > 0 && ema < 1))
+    return badUsage("--ema", "is not between 0 and 1",
+                    "give a decay such as 0.999, or leave it out");
+  if (!stopAfter.empty() && !parsePhase(stopAfter))
+    return badUsage("--stop-after", "'" + stopAfter + "' is no phase",
+                    "use " + join(getPhaseNames(), ", "));
+  return Error::success();
+}

@@ -1,0 +1,22 @@
+//===- Link.h - object and runtime to a program -------------*- C++ -*-===//
+
+#ifndef TTS_LIB_DRIVER_LINK_H
+#define TTS_LIB_DRIVER_LINK_H
+
+#include "Failure.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tts {
+
+/// libTtsRuntime.a: `given`, else beside the tool in ../lib.
+llvm::Expected<std::string> findRuntime(const char *tool,
+                                        llvm::StringRef given);
+
+/// Links an object with the runtime into `output`, an executable or, when
+/// `isShared`, a library with the C API of Runtime.h.
+llvm::Error link(llvm::StringRef object, llvm::StringRef runtime,
+                 llvm::StringRef output, bool isShared);
+
+} // namespace tts
+
+#endif // TTS_LIB_DRIVER_LINK_H

@@ -1,0 +1,85 @@
+//===- Opt.cpp - tts-opt -------------------------------------------------===//
+
+#include "Compilation.h"
+#include "OutputFile.h"
+#include "tts/Driver/Register.h"
+#include "tts/Driver/Tools.h"
+
+#include "mlir/Debug/Counter.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Support/Timing.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+using namespace mlir;
+using namespace tts;
+
+namespace {
+/// mlir-opt's own flags, as registerAndParseCLIOptions would register them.
+void registerMlirOptFlags(DialectRegistry &registry) {
+  MlirOptMainConfig::registerCLOptions(registry);
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  registerPassManagerCLOptions();
+  registerDefaultTimingManagerCLOptions();
+  tracing::DebugCounter::registerCLOptions();
+}
+
+/// Differentiate, Plan and what follows, up to --stop-after.
+llvm::Error runPlanning(Compilation &compilation, StringRef input,
+                        StringRef output) {
+  const PlanningFlags &flags = compilation.getFlags();
+  if (auto error = flags.check())
+    return error;
+  Phase last = flags.stopAfter.empty() ? Phase::Precision
+                                       : *parsePhase(flags.stopAfter);
+  if (auto error = compilation.load(input))
+    return error;
+  if (auto error = compilation.differentiate())
+    return error;
+  if (last >= Phase::Plan)
+    if (auto error = compilation.plan())
+      return error;
+  if (last > Phase::Plan)
+    if (auto error = compilation.run(Phase::Specialize, last))
+      return error;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  compilation.getModule()->print(os, OpPrintingFlags());
+  os << "\n";
+  if (output != "-")
+    return writeFile(output, text);
+  llvm::outs() << text;
+  return llvm::Error::success();
+}
+} // namespace
+
+int tts::runOpt(int argc, char **argv) {
+  freeOptionNames();
+  static PlanningFlags flags;
+  static llvm::cl::opt<std::string> input(
+      llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"));
+  static llvm::cl::opt<std::string> output(
+      "o", llvm::cl::desc("Output filename"), llvm::cl::value_desc("filename"),
+      llvm::cl::init("-"));
+
+  registerAllPasses();
+  tts::registerPasses();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  tts::registerDialects(registry);
+  registerMlirOptFlags(registry);
+  if (auto error = parseCommandLine(
+          argc, argv, "Compiler of text-to-speech training\n"))
+    return reportFailure(std::move(error));
+  if (!flags.isPlanning())
+    return asMainReturnCode(
+        MlirOptMain(argc, argv, input, output, registry));
+
+  MLIRContext context(registry);
+  Compilation compilation(context, flags);
+  return reportFailure(runPlanning(compilation, input, output));
+}

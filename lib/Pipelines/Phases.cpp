@@ -1,0 +1,92 @@
+//===- Phases.cpp - the order of phases ----------------------------------===//
+
+#include "tts/Pipelines/Phases.h"
+
+#include "tts/Conversion/RtToLLVM/Passes.h"
+#include "tts/Conversion/TtsToKernels/Passes.h"
+#include "tts/Conversion/TtsToRt/Passes.h"
+#include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Target/Cpu/Passes.h"
+#include "tts/Transforms/Differentiate/Passes.h"
+#include "tts/Transforms/Memory/Passes.h"
+#include "tts/Transforms/Precision/Passes.h"
+#include "tts/Transforms/Specialize/Passes.h"
+#include "tts/Transforms/Verify/Passes.h"
+
+using namespace mlir;
+using namespace tts;
+
+static constexpr StringRef kPhaseNames[] = {
+    "differentiate", "plan",   "specialize", "precision",
+    "select",        "memory", "lower"};
+
+ArrayRef<StringRef> tts::getPhaseNames() { return kPhaseNames; }
+
+std::optional<Phase> tts::parsePhase(StringRef name) {
+  auto it = llvm::find(kPhaseNames, name);
+  if (it == std::end(kPhaseNames))
+    return std::nullopt;
+  return static_cast<Phase>(it - kPhaseNames);
+}
+
+static void addContract(OpPassManager &manager, StringRef level,
+                        const PipelineOptions &options) {
+  if (!options.verifyContracts)
+    return;
+  VerifyContractOptions contract;
+  contract.level = level.str();
+  manager.addPass(createVerifyContract(contract));
+}
+
+void tts::buildPhase(Phase phase, OpPassManager &manager,
+                     const PipelineOptions &options) {
+  switch (phase) {
+  case Phase::Differentiate:
+    addContract(manager, "source", options);
+    buildDifferentiatePipeline(manager);
+    addContract(manager, "differentiate", options);
+    break;
+  case Phase::Plan:
+    break;
+  case Phase::Specialize: {
+    TtsSpecializeOptions specialize;
+    specialize.onlyBucket = options.onlyBucket.value_or(-1);
+    manager.addPass(createTtsSpecialize(specialize));
+    break;
+  }
+  case Phase::Precision:
+    manager.addPass(createTtsPrecision());
+    break;
+  case Phase::Select:
+    manager.addPass(createTtsSelect());
+    break;
+  case Phase::Memory:
+    manager.addPass(createTtsMemory());
+    break;
+  case Phase::Lower:
+    manager.addPass(createTtsToKernelsPass());
+    cpu::buildKernelsToLLVMPipeline(manager);
+    manager.addPass(createRtToLLVMPass());
+    break;
+  }
+}
+
+LogicalResult tts::runPhases(ModuleOp module, Phase first, Phase last,
+                             const PipelineOptions &options) {
+  PassManager manager(module.getContext());
+  manager.enableVerifier(options.verifyEach);
+  for (int phase = static_cast<int>(first); phase <= static_cast<int>(last);
+       ++phase)
+    buildPhase(static_cast<Phase>(phase), manager, options);
+  return manager.run(module);
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+tts::lowerToMemory(ModuleOp differentiated, PlanAttr plan,
+                   const PipelineOptions &options) {
+  OwningOpRef<ModuleOp> module = differentiated.clone();
+  (*module)->setAttr(kPlanAttr, plan);
+  if (failed(runPhases(*module, Phase::Specialize, Phase::Memory, options)))
+    return failure();
+  return module;
+}

@@ -1,0 +1,68 @@
+//===- PlanPass.cpp - tts-plan, the planner as a pass --------------------===//
+
+#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Pipelines/Passes.h"
+#include "tts/Pipelines/Planning.h"
+#include "tts/Transforms/Plan/ByteSize.h"
+
+namespace tts {
+#define GEN_PASS_DEF_PLANPASS
+#include "tts/Pipelines/Passes.h.inc"
+} // namespace tts
+
+using namespace mlir;
+using namespace tts;
+
+namespace {
+struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
+  using PlanPassBase::PlanPassBase;
+
+  FailureOr<PlanRequest> readOptions() {
+    ModuleOp module = getOperation();
+    PlanRequest request;
+    std::string name = hardware;
+    if (name.empty()) {
+      auto attribute = module->getAttrOfType<StringAttr>(kHardwareAttr);
+      name = attribute ? attribute.str() : "host";
+    }
+    auto found = plan::findHardware(name);
+    if (!found)
+      return module.emitError("hardware ") << llvm::toString(found.takeError());
+    request.hardware = *found;
+    if (!memoryBudget.empty()) {
+      request.budget = plan::parseByteSize(memoryBudget);
+      if (!request.budget)
+        return module.emitError("memory-budget '")
+               << memoryBudget << "' is no size; write bytes such as 80G";
+    }
+    if (ranks != 1 || threads < 1 || microBatch < 0)
+      return module.emitError(
+          "ranks must be 1, threads at least 1, micro-batch not negative");
+    if (precision != "fp32" && precision != "fp64")
+      return module.emitError("precision '")
+             << precision << "' is not supported; fp32 or fp64 is";
+    request.precision = precision;
+    request.threads = threads;
+    if (microBatch > 0)
+      request.microBatch = microBatch;
+    return request;
+  }
+
+  void runOnOperation() override {
+    auto request = readOptions();
+    if (failed(request))
+      return signalPassFailure();
+    auto result = makePlan(getOperation(), *request);
+    if (failed(result))
+      return signalPassFailure();
+    if (!result->fits) {
+      getOperation().emitError("no plan fits ")
+          << plan::formatByteSize(result->budget) << ": "
+          << explainInfeasible(*result);
+      return signalPassFailure();
+    }
+    getOperation()->setAttr(kPlanAttr, result->plan);
+  }
+};
+} // namespace

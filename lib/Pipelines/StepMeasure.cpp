@@ -1,0 +1,124 @@
+//===- StepMeasure.cpp - figures of a module after Memory ----------------===//
+
+#include "tts/Pipelines/StepMeasure.h"
+
+#include "tts-runtime/Format.h"
+#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tts;
+
+namespace {
+
+/// The time model: a matrix product takes its flops and the traffic of its
+/// operands, a kernel its traffic; each has a fixed cost of being called.
+struct TimeModel {
+  double flopsPerSecond, bytesPerSecond, entrySeconds, callSeconds;
+
+  double seconds(rt::EntryOp entry) const {
+    double bytes = 0;
+    for (Attribute operand : entry.getOperands())
+      bytes += cast<rt::AccessAttr>(operand).getSize();
+    ArrayRef<int64_t> s = entry.getScalars();
+    if (s.size() != TTS_GEMM_NUM_SCALARS)
+      return entrySeconds + bytes / bytesPerSecond;
+    double flops = 2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] *
+                   s[TTS_GEMM_BATCH];
+    return entrySeconds + callSeconds * s[TTS_GEMM_BATCH] +
+           flops / flopsPerSecond + bytes / bytesPerSecond;
+  }
+};
+
+uint64_t primitiveOf(rt::EntryOp entry) {
+  ArrayRef<int64_t> s = entry.getScalars();
+  return llvm::hash_combine(llvm::hash_value(entry.getFunction()),
+                            llvm::hash_combine_range(s.begin(), s.end()));
+}
+
+void measureLive(ModuleOp module, StepMeasure &measure) {
+  SmallVector<plan::ProgramSpan> programs;
+  for (auto program : module.getOps<rt::ProgramOp>())
+    programs.push_back(
+        {program.getKind(), program.getBucket(),
+         static_cast<int64_t>(
+             program.getBody().front().getOperations().size())});
+  SmallVector<plan::LiveRange> ranges;
+  auto buffers = module->getAttrOfType<ArrayAttr>(rt::kBuffersAttr);
+  for (auto buffer : buffers.getAsRange<rt::BufferAttr>()) {
+    ranges.push_back({buffer.getKlass(), buffer.getProgram(),
+                      buffer.getLastProgram(), buffer.getFirstEntry(),
+                      buffer.getLastEntry(), buffer.getSize()});
+    if (buffer.getKlass() == TTS_CLASS_BATCH && buffer.getProgram() < 0)
+      measure.batchBytes[buffer.getName().getValue()] =
+          llvm::alignTo(buffer.getSize(), TTS_ARENA_ALIGNMENT);
+  }
+  measure.live = plan::measureLiveBytes(programs, ranges);
+}
+
+/// What the loader holds of one utterance: every input that a corpus has, so
+/// neither lengths nor ids.
+int64_t hostBytesOfUtterance(DictionaryAttr bucket) {
+  int64_t bytes = 0;
+  int64_t microBatch = bucket.getAs<IntegerAttr>("micro_batch").getInt();
+  for (auto input :
+       bucket.getAs<ArrayAttr>("inputs").getAsRange<DictionaryAttr>()) {
+    if (input.contains("lengths") ||
+        input.getAs<StringAttr>("name").getValue() == "utterance")
+      continue;
+    int64_t size = input.getAs<IntegerAttr>("size").getInt() / microBatch;
+    bytes += llvm::alignTo(size, TTS_ARENA_ALIGNMENT);
+  }
+  return bytes;
+}
+
+} // namespace
+
+double StepMeasure::microBatchSeconds(int64_t bucket) const {
+  double sum = 0;
+  for (int64_t kind : {TTS_PROGRAM_DENOMINATORS, TTS_PROGRAM_FORWARD,
+                       TTS_PROGRAM_BACKWARD})
+    if (auto it = seconds.find({kind, bucket}); it != seconds.end())
+      sum += it->second;
+  return sum;
+}
+
+double StepMeasure::updateSeconds() const {
+  double sum = 0;
+  for (const auto &[program, time] : seconds)
+    if (program.first == TTS_PROGRAM_ZERO || program.first == TTS_PROGRAM_UPDATE)
+      sum += time;
+  return sum;
+}
+
+StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
+                             StringRef precision, int threads) {
+  StepMeasure measure;
+  measure.arenaBytes =
+      module->getAttrOfType<IntegerAttr>(rt::kArenaAttr).getInt();
+  measure.persistentBytes =
+      module->getAttrOfType<IntegerAttr>(rt::kPersistentAttr).getInt();
+  measureLive(module, measure);
+
+  TimeModel model = {hardware.flopsPerSecond(precision, threads),
+                     hardware.bytesPerSecond(threads), hardware.entrySeconds,
+                     hardware.callSeconds};
+  for (auto program : module.getOps<rt::ProgramOp>()) {
+    double &time = measure.seconds[{program.getKind(), program.getBucket()}];
+    for (auto entry : program.getBody().getOps<rt::EntryOp>()) {
+      time += model.seconds(entry);
+      if (entry.getFunction() == "rt.gemm")
+        measure.primitives.push_back(primitiveOf(entry));
+    }
+  }
+  llvm::sort(measure.primitives);
+  measure.primitives.erase(llvm::unique(measure.primitives),
+                           measure.primitives.end());
+
+  auto manifest = module->getAttrOfType<DictionaryAttr>(rt::kManifestAttr);
+  for (auto bucket :
+       manifest.getAs<ArrayAttr>("buckets").getAsRange<DictionaryAttr>())
+    measure.hostBytes.push_back(hostBytesOfUtterance(bucket));
+  return measure;
+}

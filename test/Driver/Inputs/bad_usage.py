@@ -1,0 +1,48 @@
+"""Every wrong or unbuilt planning flag: exit 2, one line `error: <flag>: <what>; <what to do>`, no output file."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+CASES = {
+    "--memory-budget=lots": "--memory-budget: 'lots' is no size; write bytes",
+    "--memory-budget=1G,2G": "--memory-budget: '1G,2G' is for several ranks; give one size",
+    "--target=cuda": "--target: 'cuda' is not supported; use cpu",
+    "--gpu-arch=sm_80": "--gpu-arch: is not supported yet; leave it out",
+    "--hardware=cray": "--hardware: cray: is no known hardware (host, a100-80g",
+    "--hardware=a100-80g": "--hardware: 'a100-80g' is a GPU but --target is cpu; use --hardware=host",
+    "--threads=0": "--threads: is less than 1; give a positive number",
+    "--threads=two": "command line: for the --threads option: 'two' value invalid",
+    "--ranks=4": "--ranks: 4 ranks are not supported; use --ranks=1",
+    "--pipeline=2": "--pipeline: '2' is not supported; use auto or 1",
+    "--shard-states=optimizer": "--shard-states: 'optimizer' is not supported; use auto or none",
+    "--batch=0": "--batch: is less than 1",
+    "--batch-frames=4000": "--batch-frames: is not supported yet; leave it out",
+    "--lr-scale=linear": "--lr-scale: 'linear' is not supported; use none",
+    "--micro-batch=half": "--micro-batch: 'half' is no positive number; give auto",
+    "--precision=bf16": "--precision: 'bf16' is not supported; use auto or fp32 or fp64",
+    "--remat=full": "--remat: 'full' is not supported; use auto or none",
+    "--bucket=text": "--bucket: 'text' is no bucket; write name=size pairs",
+    "--bucket=text=16 --bucket=text=8": "buckets: bucket 1 is shorter in text than the one before; give them in",
+    "--bucket=text=16 --bucket=text=16": "buckets: bucket 1 repeats another; leave it out",
+    "--bucket=text=16 --bucket=frames=16": "buckets: bucket 1 names other dimensions than the one before; name",
+    "--optimizer=lion": "--optimizer: 'lion' is not supported; use adamw or sgd",
+    "--grad-clip=-1": "--grad-clip: is not positive; give a positive norm",
+    "--ema=1.5": "--ema: is not between 0 and 1; give a decay",
+    "--freeze=decoder.*": "--freeze: no parameter is named like 'decoder.*'; see tts.param",
+    "--deterministic": "--deterministic: is not supported yet; leave it out",
+    "--stop-after=plan": "--stop-after: is a flag of tts-opt; use tts-opt",
+}
+
+tool, model = sys.argv[1:]
+faults = []
+with tempfile.TemporaryDirectory() as folder:
+    for flags, expected in CASES.items():
+        command = [tool, model, "-o", os.path.join(folder, "train"), *flags.split()]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 2 or done.stderr.count("\n") != 1 or not done.stderr.startswith("error: " + expected):
+            faults.append(f"{flags}: exit {done.returncode}: {done.stderr!r}, expected 2: {expected!r}")
+        if os.listdir(folder):
+            faults.append(f"{flags}: left {os.listdir(folder)}")
+sys.exit("\n".join(faults))

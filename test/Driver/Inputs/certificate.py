@@ -1,0 +1,26 @@
+"""A certificate has the contract's fields, its sums are exact and its hash is the executable's."""
+
+import hashlib
+import json
+import sys
+
+FIELDS = """version tool hashes budget_bytes ranks batch buckets precision state_sharding stages lr_scale
+changes_experiment changes_numerics libraries classes peak_bytes arena_bytes lower_bound_bytes
+predicted_step_seconds eager_bytes buffers overhead_bytes host_buffer_bytes""".split()
+CLASSES = """parameters half_copies gradients optimizer ema activations batch workspace collectives buffers unused
+overhead""".split()
+
+path, executable = sys.argv[1:]
+with open(path) as file:
+    plan = json.load(file)
+missing = [field for field in FIELDS if field not in plan]
+assert not missing, missing
+assert sorted(plan["classes"]) == sorted(CLASSES), plan["classes"]
+assert sum(plan["classes"].values()) == plan["peak_bytes"] <= plan["budget_bytes"]
+assert plan["peak_bytes"] == plan["arena_bytes"] + plan["overhead_bytes"]
+assert plan["lower_bound_bytes"] <= plan["arena_bytes"] <= 1.05 * plan["lower_bound_bytes"] + 4096
+for bucket in plan["buckets"]:
+    assert {"dims", "micro_batch", "remat", "recompute_flops_fraction", "predicted_micro_batch_seconds"} <= set(bucket)
+with open(executable, "rb") as file:
+    assert plan["hashes"]["executable"] == hashlib.sha256(file.read()).hexdigest()
+assert {"name", "loc", "class", "program", "offset", "size"} <= set(plan["buffers"][0])
