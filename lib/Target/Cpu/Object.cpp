@@ -71,6 +71,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   // Kernels come vectorized, in an order that is part of their meaning.
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
+  // 32 lanes are two to four registers an operand: enough work an iteration.
+  tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
