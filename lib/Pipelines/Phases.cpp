@@ -59,11 +59,13 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
     break;
   case Phase::Select:
     manager.addPass(createTtsSelect());
+    manager.addPass(cpu::createGemmScratchPass());
     break;
   case Phase::Memory:
     manager.addPass(createTtsMemory());
     break;
   case Phase::Lower:
+    manager.addPass(cpu::createGemmKernelsPass());
     manager.addPass(createTtsToKernelsPass());
     cpu::buildKernelsToLLVMPipeline(manager);
     manager.addPass(createRtToLLVMPass());

@@ -65,15 +65,17 @@ static void setFunctionAttributes(llvm::Module &module,
   }
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level) {
-  llvm::PipelineTuningOptions tuning;
-  // Kernels come vectorized, in an order that is part of their meaning.
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  // 32 lanes are two to four registers an operand: enough work an iteration.
-  tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(&machine, tuning);
+/// What kernels gain from: they come vectorized, unrolled where it pays, their
+/// values in registers and their sums in an order that is part of their meaning.
+/// A third of the time of -O3, with the speed of its code.
+static constexpr llvm::StringLiteral kPasses =
+    "always-inline,globaldce,function(early-cse<memssa>,simplifycfg,"
+    "instcombine<max-iterations=1>,loop-mssa(loop-rotate,licm),gvn,"
+    "simplifycfg,instcombine),globaldce";
+
+static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                            unsigned level) {
+  llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
@@ -83,14 +85,12 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  static const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-  llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
-  llvm::ModulePassManager passes =
-      level == 0 ? builder.buildO0DefaultPipeline(chosen)
-                 : builder.buildPerModuleDefaultPipeline(chosen);
+  llvm::ModulePassManager passes;
+  if (auto error = builder.parsePassPipeline(
+          passes, level == 0 ? llvm::StringRef("always-inline") : kPasses))
+    return error;
   passes.run(module, modules);
+  return llvm::Error::success();
 }
 
 LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
@@ -110,7 +110,8 @@ LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
   translated->setDataLayout(machine->createDataLayout());
   translated->setPICLevel(llvm::PICLevel::BigPIC);
   setFunctionAttributes(*translated, *machine);
-  optimize(*translated, *machine, options.optLevel);
+  if (auto failed = optimize(*translated, *machine, options.optLevel))
+    return module.emitError("LLVM's passes: ") << llvm::toString(std::move(failed));
 
   llvm::legacy::PassManager codegen;
   if (machine->addPassesToEmitFile(codegen, out, nullptr,

@@ -14,7 +14,7 @@ struct ObjectOptions {
   /// "native" is this machine with all its features; else a CPU's LLVM name
   /// ("x86-64-v3").
   std::string march = "native";
-  /// 0 to 3, as in -O.
+  /// 0 to 3, as in -O; 0 optimizes nothing.
   unsigned optLevel = 3;
 };
 
