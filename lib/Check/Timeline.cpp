@@ -269,9 +269,11 @@ void tts::check::checkOperands(const Table &table, Report &report) {
     for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
       const TtsEntry &entry = table.entries[table.programs[p].first_entry + e];
       checkSharing(table, entry, table.entryLabel(p, e), report);
+      uint32_t accesses = 0;
       for (uint32_t i = 0; i < entry.num_operands; ++i) {
         const TtsOperand &operand = table.operands[entry.first_operand + i];
         const TtsBuffer &buffer = table.buffers[operand.buffer];
+        accesses |= operand.access;
         const std::string which = "operand " + std::to_string(i);
         if (operand.size == 0)
           report.fail(table.entryLabel(p, e), which + " has no bytes");
@@ -288,5 +290,7 @@ void tts::check::checkOperands(const Table &table, Report &report) {
                       which + " is of " + table.bufferLabel(operand.buffer) +
                           ", which is not live there");
       }
+      if (!(accesses & TTS_WRITE))
+        report.fail(table.entryLabel(p, e), "writes nothing");
     }
 }

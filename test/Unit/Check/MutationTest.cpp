@@ -108,6 +108,9 @@ TEST(Mutation, AWriteRemoved) {
       SmallTable table;
       table.operands[o].access = TTS_READ;
       EXPECT_FALSE(table.check().ok()) << o;
+      if (o == 0) { // the only operand of `zero`
+        EXPECT_FOUND(table, "writes nothing");
+      }
       SmallTable shorter;
       const std::string name = shorter.strings.c_str() +
                                shorter.buffers[shorter.operands[o].buffer].name;
