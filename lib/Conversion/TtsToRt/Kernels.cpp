@@ -59,8 +59,10 @@ func::FuncOp KernelTable::build(const FusionGroup &group, ValueRange operands) {
   builder.setInsertionPointToStart(body);
   IRMapping mapping;
   mapping.map(operands, body->getArguments());
+  // What other phases noted on an op is no part of the kernel.
   for (Operation *op : group.ops)
-    builder.clone(*op, mapping);
+    builder.clone(*op, mapping)
+        ->setDiscardableAttrs(builder.getDictionaryAttr({}));
   SmallVector<Value> results;
   for (auto [index, result] : llvm::enumerate(root->getResults())) {
     results.push_back(mapping.lookup(result));
