@@ -8,6 +8,7 @@
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Abi/Error.h"
 #include "tts-runtime/Format.h"
+#include <cstring>
 
 namespace tts::rt {
 
@@ -22,9 +23,10 @@ void check(dnnl_status_t status, const char *call) {
 }
 
 /// Bytes from the first to the last element that a batch of matrices touches.
-uint64_t extentBytes(int64_t rows, int64_t columns, int64_t leading,
-                     int64_t batch, int64_t stride) {
-  return uint64_t((batch - 1) * stride + (rows - 1) * leading + columns) * 4;
+uint64_t extentBytes(StoredMatrix m, int64_t batch) {
+  return uint64_t((batch - 1) * m.stride + (m.rows - 1) * m.leading +
+                  m.columns) *
+         4;
 }
 
 [[noreturn]] void refuse(const std::string &where, const std::string &wrong) {
@@ -42,11 +44,9 @@ void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
   if (s.lda < (s.transposeA ? s.m : s.k) ||
       s.ldb < (s.transposeB ? s.k : s.n) || s.ldc < s.n)
     refuse(where, "rt.gemm has a leading dimension shorter than its rows");
-  uint64_t a = s.transposeA ? extentBytes(s.k, s.m, s.lda, s.batch, s.strideA)
-                            : extentBytes(s.m, s.k, s.lda, s.batch, s.strideA);
-  uint64_t b = s.transposeB ? extentBytes(s.n, s.k, s.ldb, s.batch, s.strideB)
-                            : extentBytes(s.k, s.n, s.ldb, s.batch, s.strideB);
-  uint64_t c = extentBytes(s.m, s.n, s.ldc, s.batch, s.strideC);
+  uint64_t a = extentBytes(storedA(s), s.batch);
+  uint64_t b = extentBytes(storedB(s), s.batch);
+  uint64_t c = extentBytes(storedC(s), s.batch);
   if (a > bytes[0] || b > bytes[1] || c > bytes[2])
     refuse(where, "rt.gemm reaches outside its operands");
 }
@@ -103,19 +103,56 @@ void Gemm::call(dnnl_stream_t stream, char *dataA, char *dataB, char *dataC,
                 "resume from the last checkpoint");
 }
 
+/// Copies the rows of `elements` matrices; at most one side has gaps.
+static void copyRows(char *to, StoredMatrix toShape, const char *from,
+                     StoredMatrix fromShape, int64_t elements) {
+  int64_t rows = fromShape.rows, bytes = fromShape.columns * 4;
+  constexpr int64_t worthThreads = 1 << 16;
+#pragma omp parallel for collapse(2) if (elements * rows * bytes > worthThreads)
+  for (int64_t i = 0; i < elements; ++i)
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(to + (i * toShape.stride + r * toShape.leading) * 4,
+                  from + (i * fromShape.stride + r * fromShape.leading) * 4,
+                  size_t(bytes));
+}
+
+void Gemm::runElement(dnnl_stream_t stream, void *const *operands,
+                      int64_t element) const {
+  int64_t elements = choice.batched ? shape.batch : 1;
+  char *room = choice.scratchBytes ? static_cast<char *>(operands[3]) : nullptr;
+  auto place = [&](int operand, int64_t stride) {
+    return static_cast<char *>(operands[operand]) + element * stride * 4;
+  };
+  char *inA = place(0, shape.strideA), *inB = place(1, shape.strideB);
+  char *outC = place(2, shape.strideC), *denseC = outC;
+  if (choice.packA >= 0) {
+    char *dense = room + choice.packA;
+    copyRows(dense, storedA(choice.call), inA, storedA(shape), elements);
+    inA = dense;
+  }
+  if (choice.packB >= 0) {
+    char *dense = room + choice.packB;
+    copyRows(dense, storedB(choice.call), inB, storedB(shape), elements);
+    inB = dense;
+  }
+  if (choice.packC >= 0) {
+    denseC = room + choice.packC;
+    if (shape.accumulate)
+      copyRows(denseC, storedC(choice.call), outC, storedC(shape), elements);
+  }
+  call(stream, inA, inB, denseC, room);
+  if (choice.packC >= 0)
+    copyRows(outC, storedC(shape), denseC, storedC(choice.call), elements);
+}
+
 void Gemm::run(dnnl_stream_t stream, void *const *operands) const {
   int64_t calls = choice.batched ? 1 : shape.batch;
-  void *dataScratch = choice.scratchBytes ? operands[3] : nullptr;
   for (int64_t i = 0; i < calls; ++i)
-    call(stream, static_cast<char *>(operands[0]) + i * shape.strideA * 4,
-         static_cast<char *>(operands[1]) + i * shape.strideB * 4,
-         static_cast<char *>(operands[2]) + i * shape.strideC * 4, dataScratch);
+    runElement(stream, operands, i);
 }
 
 void Gemm::runOne(dnnl_stream_t stream, void *const *operands) const {
-  call(stream, static_cast<char *>(operands[0]),
-       static_cast<char *>(operands[1]), static_cast<char *>(operands[2]),
-       choice.scratchBytes ? operands[3] : nullptr);
+  runElement(stream, operands, 0);
 }
 
 GemmLibrary::GemmLibrary() {

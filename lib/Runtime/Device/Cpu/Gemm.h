@@ -27,13 +27,15 @@ public:
 
   /// Operands A, B, C and, when scratchBytes() > 0, scratch.
   void run(dnnl_stream_t stream, void *const *operands) const;
-  /// The same for the first element of the batch only.
+  /// The same, but one call of the primitive only.
   void runOne(dnnl_stream_t stream, void *const *operands) const;
 
   uint64_t scratchBytes() const { return choice.scratchBytes; }
   const char *implementation() const { return choice.implementation; }
 
 private:
+  void runElement(dnnl_stream_t stream, void *const *operands,
+                  int64_t element) const;
   void call(dnnl_stream_t stream, char *a, char *b, char *c,
             void *scratch) const;
 

@@ -126,7 +126,24 @@ GemmShape GemmShape::fromScalars(const int64_t *scalars) {
   return s;
 }
 
-GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
+StoredMatrix storedA(const GemmShape &s) {
+  return s.transposeA ? StoredMatrix{s.k, s.m, s.lda, s.strideA}
+                      : StoredMatrix{s.m, s.k, s.lda, s.strideA};
+}
+
+StoredMatrix storedB(const GemmShape &s) {
+  return s.transposeB ? StoredMatrix{s.n, s.k, s.ldb, s.strideB}
+                      : StoredMatrix{s.k, s.n, s.ldb, s.strideB};
+}
+
+StoredMatrix storedC(const GemmShape &s) {
+  return {s.m, s.n, s.ldc, s.strideC};
+}
+
+namespace {
+
+/// The shape on operands as they are.
+GemmChoice chooseInPlace(const GemmShape &shape, dnnl_engine_t engine) {
   // A shared C must be summed in order, and a shared A or B would be a
   // broadcast: both run element by element.
   if (shape.batch > 1 && shape.strideA && shape.strideB && shape.strideC) {
@@ -139,6 +156,55 @@ GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
   return ask(shape, engine, /*batched=*/false);
 }
 
+/// Closes the gaps of one operand; a shared one stays shared.
+void closeGaps(StoredMatrix stored, int64_t &leading, int64_t &stride) {
+  if (!stored.hasGaps())
+    return;
+  leading = stored.columns;
+  stride = stride ? stored.rows * stored.columns : 0;
+}
+
+/// Room for the dense copy of an operand that has gaps.
+int64_t reserve(StoredMatrix stored, int64_t elements, uint64_t &bytes) {
+  if (!stored.hasGaps())
+    return GemmChoice::unpacked;
+  bytes = (bytes + TTS_ARENA_ALIGNMENT - 1) / TTS_ARENA_ALIGNMENT *
+          TTS_ARENA_ALIGNMENT;
+  int64_t at = int64_t(bytes);
+  bytes += uint64_t(elements * stored.rows * stored.columns) * 4;
+  return at;
+}
+
+} // namespace
+
+GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
+  GemmChoice direct = chooseInPlace(shape, engine);
+  direct.call = shape;
+  StoredMatrix a = storedA(shape), b = storedB(shape), c = storedC(shape);
+  bool tame = direct.descriptor && isTameGemm(direct.implementation);
+  if (tame || !(a.hasGaps() || b.hasGaps() || c.hasGaps()))
+    return direct;
+
+  GemmShape dense = shape;
+  closeGaps(a, dense.lda, dense.strideA);
+  closeGaps(b, dense.ldb, dense.strideB);
+  closeGaps(c, dense.ldc, dense.strideC);
+  GemmChoice packed = chooseInPlace(dense, engine);
+  if (!packed.descriptor || !isTameGemm(packed.implementation)) {
+    if (packed.descriptor)
+      dnnl_primitive_desc_destroy(packed.descriptor);
+    return direct;
+  }
+  if (direct.descriptor)
+    dnnl_primitive_desc_destroy(direct.descriptor);
+  packed.call = dense;
+  int64_t elements = packed.batched ? shape.batch : 1;
+  packed.packA = reserve(a, elements, packed.scratchBytes);
+  packed.packB = reserve(b, elements, packed.scratchBytes);
+  packed.packC = reserve(c, elements, packed.scratchBytes);
+  return packed;
+}
+
 int64_t gemmScratchBytes(const GemmShape &shape, int threads) {
   int before = omp_get_max_threads();
   omp_set_num_threads(threads);
@@ -147,7 +213,8 @@ int64_t gemmScratchBytes(const GemmShape &shape, int threads) {
   if (dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success) {
     GemmChoice choice = chooseGemm(shape, engine);
     if (choice.descriptor) {
-      bytes = int64_t(choice.scratchBytes);
+      if (isTameGemm(choice.implementation))
+        bytes = int64_t(choice.scratchBytes);
       dnnl_primitive_desc_destroy(choice.descriptor);
     }
     dnnl_engine_destroy(engine);

@@ -27,13 +27,28 @@ struct GemmShape {
   static GemmShape fromScalars(const int64_t *scalars);
 };
 
-/// What oneDNN offers for a shape.
+/// How a shape is computed here. oneDNN 2.6 has a good implementation only for
+/// matrices without gaps between their rows: others are packed into scratch.
 struct GemmChoice {
   dnnl_primitive_desc_t descriptor = nullptr; ///< the caller destroys it
   const char *implementation = nullptr;       ///< lives as the descriptor
+  GemmShape call;       ///< what one call of the primitive computes
   bool batched = false; ///< one call does the whole batch, else one per element
-  uint64_t scratchBytes = 0;
+  uint64_t scratchBytes = 0; ///< in all; the library's lie at its start
+  /// Where in the scratch an operand's dense copy lies, or unpacked.
+  static constexpr int64_t unpacked = -1;
+  int64_t packA = unpacked, packB = unpacked, packC = unpacked;
 };
+
+/// A matrix as it is stored.
+struct StoredMatrix {
+  int64_t rows, columns, leading, stride;
+
+  bool hasGaps() const { return leading != columns; }
+};
+StoredMatrix storedA(const GemmShape &shape);
+StoredMatrix storedB(const GemmShape &shape);
+StoredMatrix storedC(const GemmShape &shape);
 
 /// Takes the first implementation that keeps its scratch where we tell it
 /// (not gemm:… and not ref:…); those only where nothing else exists. The
@@ -45,7 +60,8 @@ GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine);
 /// gemm:jit takes tens of megabytes. Refused where there is another.
 bool isTameGemm(const char *implementation);
 
-/// Scratch for the fourth operand with that many threads; -1: not supported.
+/// Scratch for the fourth operand with that many threads; -1: oneDNN takes the
+/// shape not at all, or only with memory of its own in every call.
 int64_t gemmScratchBytes(const GemmShape &shape, int threads);
 
 } // namespace tts::rt
