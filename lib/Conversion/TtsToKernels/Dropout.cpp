@@ -31,9 +31,7 @@ struct Philox {
   Emitter &e;
   ImplicitLocOpBuilder &b;
 
-  Value exclusiveOr(Value x, Value y) {
-    return arith::XOrIOp::create(b, x, y);
-  }
+  Value exclusiveOr(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
   Value shiftRight(Value x, int64_t bits) {
     return arith::ShRUIOp::create(b, x, e.integer(x.getType(), bits));
   }
@@ -57,33 +55,43 @@ struct Philox {
     return exclusiveOr(z, shiftRight(z, 31));
   }
 
-  /// High and low word of a product with a constant.
-  std::pair<Value, Value> multiply(Value x, uint32_t factor) {
-    Type wide = b.getI64Type();
+  Value widen(Value x) {
+    Type type = b.getI64Type();
     if (auto vector = dyn_cast<VectorType>(x.getType()))
-      wide = VectorType::get(vector.getShape(), wide);
-    Value product =
-        arith::MulIOp::create(b, arith::ExtUIOp::create(b, wide, x),
-                              e.integer(wide, int64_t(factor)));
-    return {truncate(shiftRight(product, 32)), truncate(product)};
+      type = VectorType::get(vector.getShape(), type);
+    return arith::ExtUIOp::create(b, type, x);
   }
 
-  /// Ten rounds over counters of one shape; the key is two scalars.
-  Words draw(Words c, Value key0, Value key1) {
-    Value step0 = e.integer(b.getI32Type(), 0x9e3779b9);
-    Value step1 = e.integer(b.getI32Type(), 0xbb67ae85);
+  /// The product of the low words of 64-bit lanes with a constant.
+  Value multiply(Value x, uint32_t factor) {
+    Value low = arith::AndIOp::create(b, x, e.integer(x.getType(), 0xffffffff));
+    return arith::MulIOp::create(b, low,
+                                 e.integer(x.getType(), int64_t(factor)));
+  }
+
+  /// Ten rounds over counters of one shape; the key is a 64-bit scalar. Words
+  /// stay in 64-bit lanes whose high halves do not matter: a product is then
+  /// one instruction and nothing is narrowed or widened in between.
+  Words draw(Words c, Value key) {
+    llvm::for_each(c, [&](Value &word) { word = widen(word); });
+    Value key0 = key, key1 = shiftRight(key, 32);
+    Value step0 = e.integer(b.getI64Type(), 0x9e3779b9);
+    Value step1 = e.integer(b.getI64Type(), 0xbb67ae85);
     for (int round = 0; round < 10; ++round) {
       if (round > 0) {
         key0 = arith::AddIOp::create(b, key0, step0);
         key1 = arith::AddIOp::create(b, key1, step1);
       }
-      auto [high0, low0] = multiply(c[0], 0xd2511f53);
-      auto [high1, low1] = multiply(c[2], 0xcd9e8d57);
-      c = {exclusiveOr(exclusiveOr(high1, c[1]), e.shapedLike(key0, high1)),
-           low1,
-           exclusiveOr(exclusiveOr(high0, c[3]), e.shapedLike(key1, high0)),
-           low0};
+      Value product0 = multiply(c[0], 0xd2511f53);
+      Value product1 = multiply(c[2], 0xcd9e8d57);
+      c = {exclusiveOr(exclusiveOr(shiftRight(product1, 32), c[1]),
+                       e.shapedLike(key0, product1)),
+           product1,
+           exclusiveOr(exclusiveOr(shiftRight(product0, 32), c[3]),
+                       e.shapedLike(key1, product0)),
+           product0};
     }
+    llvm::for_each(c, [&](Value &word) { word = truncate(word); });
     return c;
   }
 
@@ -108,8 +116,8 @@ static Value drawAt(DropoutOp op, Emitter &e, const Position &at) {
   bool hasChannels = op.getType().getRank() == 3;
   bool lanesAreTime = at.chunk && !hasChannels;
   bool lanesAreChannels = at.chunk && hasChannels;
-  Value time = lanesAreTime ? e.iota(e.toI32(e.column()))
-                            : e.toI32(at.leading[1]);
+  Value time =
+      lanesAreTime ? e.iota(e.toI32(e.column())) : e.toI32(at.leading[1]);
   Value channel = e.integer(b.getI32Type(), 0);
   if (hasChannels)
     channel = e.toI32(at.chunk ? e.column() : at.leading[2]);
@@ -120,7 +128,7 @@ static Value drawAt(DropoutOp op, Emitter &e, const Position &at) {
   Words words = philox.draw(
       {e.shapedLike(low32(update), like), e.shapedLike(low32(utterance), like),
        e.shapedLike(time, like), e.shapedLike(quad, like)},
-      low32(key), low32(philox.shiftRight(key, 32)));
+      key);
   if (lanesAreChannels)
     return philox.interleave(philox.interleave(words[0], words[2]),
                              philox.interleave(words[1], words[3]));
@@ -137,14 +145,15 @@ static Value drawAt(DropoutOp op, Emitter &e, const Position &at) {
 }
 
 void populateDropoutRules(Rules &rules) {
-  rules.map<DropoutOp>([](DropoutOp op, Emitter &e, const Position &at) -> Value {
+  rules.map<DropoutOp>([](DropoutOp op, Emitter &e,
+                          const Position &at) -> Value {
     ImplicitLocOpBuilder &b = e.builder();
     double rate = op.getRate().convertToDouble();
     Value draw = drawAt(op, e, at);
     Value threshold =
         e.integer(draw.getType(), int64_t(std::floor(rate * 4294967296.0)));
-    Value kept = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, draw,
-                                       threshold);
+    Value kept =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, draw, threshold);
     Value x = e.shapedLike(e.emit(op.getX(), at), draw);
     Value scaled =
         arith::MulFOp::create(b, x, e.constantLike(x, 1 / (1 - rate)));

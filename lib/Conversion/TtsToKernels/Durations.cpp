@@ -31,12 +31,14 @@ static Value endOf(Emitter &e, Value durations, Value batch, Value phone,
 static Value forPhones(Emitter &e, Value durations, Value batch, int64_t frames,
                        llvm::function_ref<void(Value, Value, Value)> each) {
   int64_t phones = cast<RankedTensorType>(durations.getType()).getDimSize(1);
-  return e.loop(e.index(0), e.index(phones), e.index(0),
-                [&](Value phone, ValueRange carried) -> Emitter::Values {
-    Value end = endOf(e, durations, batch, phone, carried[0], frames);
-    each(phone, carried[0], end);
-    return {end};
-  }).front();
+  return e
+      .loop(e.index(0), e.index(phones), e.index(0),
+            [&](Value phone, ValueRange carried) -> Emitter::Values {
+              Value end = endOf(e, durations, batch, phone, carried[0], frames);
+              each(phone, carried[0], end);
+              return {end};
+            })
+      .front();
 }
 
 static void lengthRegulate(LengthRegulateOp op, Emitter &e) {
@@ -47,7 +49,8 @@ static void lengthRegulate(LengthRegulateOp op, Emitter &e) {
     auto copyPhone = [&](Value phone, Value start, Value end) {
       e.loop(start, end, {}, [&](Value time, ValueRange) {
         return e.chunks(channels, {}, [&](ValueRange) {
-          e.store(op.getY(), e.emitLanes(op.getX(), at(batch, phone)), at(batch, time));
+          e.store(op.getY(), e.emitLanes(op.getX(), at(batch, phone)),
+                  at(batch, time));
           return Emitter::Values();
         });
       });
@@ -55,7 +58,8 @@ static void lengthRegulate(LengthRegulateOp op, Emitter &e) {
     Value end = forPhones(e, op.getDurations(), batch, frames, copyPhone);
     e.loop(end, e.index(frames), {}, [&](Value time, ValueRange) {
       return e.chunks(channels, {}, [&](ValueRange) {
-        e.store(op.getY(), e.constant(type.getElementType(), 0), at(batch, time));
+        e.store(op.getY(), e.constant(type.getElementType(), 0),
+                at(batch, time));
         return Emitter::Values();
       });
     });
@@ -72,11 +76,12 @@ static void lengthRegulateGrad(LengthRegulateGradOp op, Emitter &e) {
     auto sumPhone = [&](Value phone, Value start, Value end) {
       e.chunks(channels, {}, [&](ValueRange) {
         Value zero = e.splat(e.constant(type.getElementType(), 0));
-        Value sum = e.loop(start, end, zero, [&](Value time, ValueRange so_far) {
-          Value lanes = e.emitLanes(op.getDy(), at(batch, time));
-          return Emitter::Values{
-              arith::AddFOp::create(e.builder(), so_far[0], lanes)};
-        }).front();
+        Value sum =
+            e.loop(start, end, zero, [&](Value time, ValueRange so_far) {
+               Value lanes = e.emitLanes(op.getDy(), at(batch, time));
+               return Emitter::Values{
+                   arith::AddFOp::create(e.builder(), so_far[0], lanes)};
+             }).front();
         e.store(op.getDx(), sum, at(batch, phone));
         return Emitter::Values();
       });

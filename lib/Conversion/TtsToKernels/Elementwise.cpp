@@ -60,9 +60,8 @@ static Value geluGrad(Formula f, Value x, Value dy) {
   Value h = geluTanh(f, x);
   Value one = f.c(x, 1), half = f.c(x, 0.5);
   Value left = f.mul(half, f.add(one, h));
-  Value slope = f.mul(
-      f.c(x, kSqrt2OverPi),
-      f.add(one, f.mul(f.c(x, 3 * kGeluCubic), f.mul(x, x))));
+  Value slope = f.mul(f.c(x, kSqrt2OverPi),
+                      f.add(one, f.mul(f.c(x, 3 * kGeluCubic), f.mul(x, x))));
   Value right = f.mul(f.mul(f.mul(half, x), f.sub(one, f.mul(h, h))), slope);
   return f.mul(dy, f.add(left, right));
 }
@@ -74,11 +73,16 @@ static Value sign(Formula f, Value x) {
 }
 
 static void populateArithmetic(Rules &rules) {
-  pointwise<AddOp>(rules, [](Formula f, Operands x) { return f.add(x[0], x[1]); });
-  pointwise<AccumulateOp>(rules, [](Formula f, Operands x) { return f.add(x[0], x[1]); });
-  pointwise<SubOp>(rules, [](Formula f, Operands x) { return f.sub(x[0], x[1]); });
-  pointwise<MulOp>(rules, [](Formula f, Operands x) { return f.mul(x[0], x[1]); });
-  pointwise<DivOp>(rules, [](Formula f, Operands x) { return f.div(x[0], x[1]); });
+  pointwise<AddOp>(rules,
+                   [](Formula f, Operands x) { return f.add(x[0], x[1]); });
+  pointwise<AccumulateOp>(
+      rules, [](Formula f, Operands x) { return f.add(x[0], x[1]); });
+  pointwise<SubOp>(rules,
+                   [](Formula f, Operands x) { return f.sub(x[0], x[1]); });
+  pointwise<MulOp>(rules,
+                   [](Formula f, Operands x) { return f.mul(x[0], x[1]); });
+  pointwise<DivOp>(rules,
+                   [](Formula f, Operands x) { return f.div(x[0], x[1]); });
   pointwise<NegOp>(rules, [](Formula f, Operands x) -> Value {
     return arith::NegFOp::create(f.b, x[0]);
   });
@@ -87,8 +91,7 @@ static void populateArithmetic(Rules &rules) {
   });
   pointwise<SignOp>(rules, [](Formula f, Operands x) { return sign(f, x[0]); });
   rules.flatMap<CastOp>([](CastOp op, Emitter &e, const Position &at) -> Value {
-    return e.convertFloat(e.emit(op.getX(), at),
-                          op.getType().getElementType());
+    return e.convertFloat(e.emit(op.getX(), at), op.getType().getElementType());
   });
 }
 
@@ -101,9 +104,8 @@ static void populateActivations(Rules &rules) {
     return f.select(P::OGT, x[0], f.c(x[0], 0), x[1], f.c(x[0], 0));
   });
   pointwise<GeluOp>(rules, [](Formula f, Operands x) { return gelu(f, x[0]); });
-  pointwise<GeluGradOp>(rules, [](Formula f, Operands x) {
-    return geluGrad(f, x[0], x[1]);
-  });
+  pointwise<GeluGradOp>(
+      rules, [](Formula f, Operands x) { return geluGrad(f, x[0], x[1]); });
   pointwise<SigmoidOp>(rules, [](Formula f, Operands x) {
     return f.div(f.c(x[0], 1), f.onePlusExpNeg(x[0]));
   });
@@ -113,8 +115,7 @@ static void populateActivations(Rules &rules) {
 }
 
 /// Registers an op that is one function of the math dialect.
-template <typename OpT, typename MathOp>
-static void function(Rules &rules) {
+template <typename OpT, typename MathOp> static void function(Rules &rules) {
   pointwise<OpT>(rules, [](Formula f, Operands x) -> Value {
     return MathOp::create(f.b, x[0]);
   });

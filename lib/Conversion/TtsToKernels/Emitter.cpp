@@ -19,6 +19,14 @@ bool Position::operator==(const Position &other) const {
   return leading == other.leading && chunk == other.chunk && flat == other.flat;
 }
 
+Position Position::ofRow() const {
+  Position at;
+  at.leading = leading;
+  at.row = row;
+  at.rowSpace = rowSpace.drop_back();
+  return at;
+}
+
 Emitter::Emitter(ImplicitLocOpBuilder builder, const Rules &rules)
     : b(builder), rules(rules), entry(builder.getInsertionBlock()) {}
 
@@ -80,11 +88,12 @@ Value Emitter::offset(Value first, Value index, int64_t scale) {
 Value Emitter::address(ArrayRef<int64_t> shape, const Position &at) {
   if (at.flat)
     return firstColumn;
-  assert(at.leading.size() + at.chunk == shape.size() && "an index per dimension");
+  assert(at.leading.size() + at.chunk == shape.size() &&
+         "an index per dimension");
   Value first = at.chunk ? firstColumn : nullptr;
   int64_t stride = at.chunk ? shape.back() : 1;
-  if (at.chunk && at.row && at.rowSpace == shape)
-    return offset(first, at.row, stride);
+  if (at.row && at.rowSpace == shape)
+    return at.chunk ? offset(first, at.row, stride) : at.row;
   for (size_t i = at.leading.size(); i-- > 0; stride *= shape[i])
     first = offset(first, at.leading[i], stride);
   return first ? first : index(0);
@@ -120,7 +129,8 @@ bool Emitter::canFlatten(Value value) const {
   if (isa<BroadcastOp>(op))
     return shapeOf(op->getOperand(0)).empty();
   // An operand of another shape is read at indices of the rule's own.
-  return rules.isFlat(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+  return rules.isFlat(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
            return shapeOf(operand) != shapeOf(value) || canFlatten(operand);
          });
 }
@@ -142,7 +152,8 @@ void Emitter::store(Value result, Value computed, const Position &at) {
 }
 
 bool Emitter::isReturned(Value result) const {
-  return llvm::any_of(outputs, [&](auto &pair) { return pair.first == result; });
+  return llvm::any_of(outputs,
+                      [&](auto &pair) { return pair.first == result; });
 }
 
 bool Emitter::sharesStorage(Value result, Value argument) const {

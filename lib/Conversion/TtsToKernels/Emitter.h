@@ -29,10 +29,12 @@ struct Position {
   bool chunk = false;
   /// The tensor is seen as one dimension, which is the chunk.
   bool flat = false;
-  /// `leading` as one number in the shape `rowSpace`, if known.
+  /// `leading` as one number, if known, in a tensor of the shape `rowSpace`.
   mlir::Value row;
   llvm::ArrayRef<int64_t> rowSpace;
 
+  /// The same row of a tensor without the last dimension.
+  Position ofRow() const;
   bool operator==(const Position &other) const;
 };
 
@@ -50,7 +52,8 @@ public:
   /// The same, always lanes if `at` is a chunk.
   mlir::Value emitLanes(mlir::Value value, const Position &at);
   /// The element at a full multi-index.
-  mlir::Value emitScalar(mlir::Value value, llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value emitScalar(mlir::Value value,
+                         llvm::ArrayRef<mlir::Value> indices);
   /// Every operand at one position, all lanes if one of them is.
   Values emitOperands(mlir::Operation *op, const Position &at);
 
@@ -131,7 +134,8 @@ public:
                    llvm::function_ref<void(const Position &)> body);
   /// The kernel's range is chunks of columns. With `hoist`, scalars that the
   /// body asks for are computed before the loop.
-  void rangeOfChunks(int64_t columns, bool hoist, llvm::function_ref<void()> body);
+  void rangeOfChunks(int64_t columns, bool hoist,
+                     llvm::function_ref<void()> body);
   /// The kernel's range is one task.
   void rangeOfOne(llvm::function_ref<void()> body);
   /// The position of row number `row` of a space, its last dimension chunked.
@@ -145,9 +149,11 @@ public:
 private:
   /// A stretch of code whose computed values do not outlive it.
   class Scope;
-  using Memo = llvm::SmallVector<std::pair<std::pair<mlir::Value, Position>, mlir::Value>>;
+  using Memo = llvm::SmallVector<
+      std::pair<std::pair<mlir::Value, Position>, mlir::Value>>;
 
-  mlir::Value load(mlir::Value memory, llvm::ArrayRef<int64_t> shape, const Position &at);
+  mlir::Value load(mlir::Value memory, llvm::ArrayRef<int64_t> shape,
+                   const Position &at);
   mlir::Value address(llvm::ArrayRef<int64_t> shape, const Position &at);
 
   mlir::ImplicitLocOpBuilder b;
@@ -157,7 +163,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> memoryOfArgument;
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> outputs;
 
-  /// Scalars are computed before this op, if set, else where they are asked for.
+  /// Scalars are computed before this op, if set, else where they are asked
+  /// for.
   mlir::Operation *anchor = nullptr;
   mlir::Value firstColumn;
   mlir::Value mask;

@@ -18,7 +18,8 @@ static Value isInside(Emitter &e, Value id, int64_t rows) {
 
 static Value embedding(EmbeddingOp op, Emitter &e, const Position &at) {
   ArrayRef<Value> indices(at.leading);
-  Value id = e.emitScalar(op.getIds(), at.chunk ? indices : indices.drop_back());
+  Value id = at.chunk ? e.emit(op.getIds(), at.ofRow())
+                      : e.emitScalar(op.getIds(), indices.drop_back());
   int64_t rows = cast<RankedTensorType>(op.getTable().getType()).getDimSize(0);
   id = arith::SelectOp::create(e.builder(), isInside(e, id, rows), id,
                                e.integer(id.getType(), 0));
@@ -51,7 +52,7 @@ static void embeddingGrad(EmbeddingGradOp op, Emitter &e) {
   };
   auto addOne = [&](Value number, ValueRange) {
     Position from = e.rowPosition(number, dy.getShape());
-    Value id = e.emitScalar(op.getIds(), from.leading);
+    Value id = e.emit(op.getIds(), from.ofRow());
     auto branch = scf::IfOp::create(b, isInside(e, id, table.getDimSize(0)),
                                     /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
@@ -76,14 +77,17 @@ static Value bucketize(BucketizeOp op, Emitter &e, const Position &at) {
   int64_t boundaries =
       cast<RankedTensorType>(op.getBoundaries().getType()).getDimSize(0);
   Value none = e.shapedLike(e.integer(b.getI32Type(), 0), x);
-  return e.loop(e.index(0), e.index(boundaries), none,
-                [&](Value i, ValueRange so_far) -> Emitter::Values {
-    Value boundary = e.shapedLike(e.emitScalar(op.getBoundaries(), i), x);
-    Value below =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, boundary, x);
-    Value one = arith::ExtUIOp::create(b, none.getType(), below);
-    return {arith::AddIOp::create(b, so_far[0], one)};
-  }).front();
+  return e
+      .loop(e.index(0), e.index(boundaries), none,
+            [&](Value i, ValueRange so_far) -> Emitter::Values {
+              Value boundary =
+                  e.shapedLike(e.emitScalar(op.getBoundaries(), i), x);
+              Value below = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                                  boundary, x);
+              Value one = arith::ExtUIOp::create(b, none.getType(), below);
+              return {arith::AddIOp::create(b, so_far[0], one)};
+            })
+      .front();
 }
 
 /// t / 10000^(2i/C) in f64, i a channel pair or several.

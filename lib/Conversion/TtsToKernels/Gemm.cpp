@@ -32,7 +32,8 @@ public:
     baseA = e.offset({}, batch, shape.getStrideA());
     baseB = e.offset({}, batch, shape.getStrideB());
     rowA = e.offset(baseA, row, shape.getTransposeA() ? 1 : shape.getLda());
-    rowC = e.offset(e.offset({}, batch, shape.getStrideC()), row, shape.getLdc());
+    rowC =
+        e.offset(e.offset({}, batch, shape.getStrideC()), row, shape.getLdc());
     if (shape.getTransposeB())
       dotProducts();
     else
@@ -47,18 +48,23 @@ private:
     int64_t stride = shape.getTransposeA() ? shape.getLda() : 1;
     return memref::LoadOp::create(b, a, e.offset(rowA, k, stride));
   }
-  Value zeroLanes() { return e.constant(VectorType::get({kernels::kLanes}, element), 0); }
+  Value zeroLanes() {
+    return e.constant(VectorType::get({kernels::kLanes}, element), 0);
+  }
 
   /// The row of C as a combination of the rows of B.
   void combinations() {
     e.chunks(shape.getN(), {}, [&](ValueRange) {
       Value column = e.column();
-      Value sum = e.loop(e.index(0), e.index(shape.getK()), zeroLanes(),
-                         [&](Value k, ValueRange carried) {
-        Value first = e.offset(e.offset(baseB, k, shape.getLdb()), column, 1);
-        return Values{multiplyAdd(carried[0], e.splat(elementOfA(k)),
-                                  e.loadLanes(bMatrix, first))};
-      }).front();
+      Value sum =
+          e.loop(e.index(0), e.index(shape.getK()), zeroLanes(),
+                 [&](Value k, ValueRange carried) {
+                   Value first =
+                       e.offset(e.offset(baseB, k, shape.getLdb()), column, 1);
+                   return Values{multiplyAdd(carried[0], e.splat(elementOfA(k)),
+                                             e.loadLanes(bMatrix, first))};
+                 })
+              .front();
       Value place = e.offset(rowC, column, 1);
       if (shape.getBeta())
         sum = arith::AddFOp::create(b, e.loadLanes(c, place), sum);
@@ -69,15 +75,17 @@ private:
 
   /// Each element of the row as a dot product with a row of Bᵀ.
   void dotProducts() {
-    e.loop(e.index(0), e.index(shape.getN()), {}, [&](Value column, ValueRange) {
-      Value rowB = e.offset(baseB, column, shape.getLdb());
-      Value sum = shape.getTransposeA() ? scalarDot(rowB) : vectorDot(rowB);
-      Value place = e.offset(rowC, column, 1);
-      if (shape.getBeta())
-        sum = arith::AddFOp::create(b, memref::LoadOp::create(b, c, place), sum);
-      memref::StoreOp::create(b, sum, c, place);
-      return Values();
-    });
+    e.loop(
+        e.index(0), e.index(shape.getN()), {}, [&](Value column, ValueRange) {
+          Value rowB = e.offset(baseB, column, shape.getLdb());
+          Value sum = shape.getTransposeA() ? scalarDot(rowB) : vectorDot(rowB);
+          Value place = e.offset(rowC, column, 1);
+          if (shape.getBeta())
+            sum = arith::AddFOp::create(b, memref::LoadOp::create(b, c, place),
+                                        sum);
+          memref::StoreOp::create(b, sum, c, place);
+          return Values();
+        });
   }
 
   Value vectorDot(Value rowB) {
@@ -91,11 +99,14 @@ private:
   }
 
   Value scalarDot(Value rowB) {
-    return e.loop(e.index(0), e.index(shape.getK()), e.constant(element, 0),
-                  [&](Value k, ValueRange carried) {
-      Value y = memref::LoadOp::create(b, bMatrix, e.offset(rowB, k, 1));
-      return Values{multiplyAdd(carried[0], elementOfA(k), y)};
-    }).front();
+    return e
+        .loop(e.index(0), e.index(shape.getK()), e.constant(element, 0),
+              [&](Value k, ValueRange carried) {
+                Value y =
+                    memref::LoadOp::create(b, bMatrix, e.offset(rowB, k, 1));
+                return Values{multiplyAdd(carried[0], elementOfA(k), y)};
+              })
+        .front();
   }
 
   Emitter &e;
@@ -113,15 +124,17 @@ static int64_t extent(int64_t batch, int64_t stride, int64_t rows,
   return (batch - 1) * stride + (rows - 1) * leading + columns;
 }
 
-func::FuncOp emitGemmKernel(ModuleOp module, StringRef name,
-                            rt::GemmAttr shape, Type element) {
+func::FuncOp emitGemmKernel(ModuleOp module, StringRef name, rt::GemmAttr shape,
+                            Type element) {
   ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
   b.setInsertionPointToEnd(module.getBody());
   int64_t m = shape.getM(), n = shape.getN(), k = shape.getK();
   bool ta = shape.getTransposeA(), tb = shape.getTransposeB();
   int64_t extents[] = {
-      extent(shape.getBatch(), shape.getStrideA(), ta ? k : m, shape.getLda(), ta ? m : k),
-      extent(shape.getBatch(), shape.getStrideB(), tb ? n : k, shape.getLdb(), tb ? k : n),
+      extent(shape.getBatch(), shape.getStrideA(), ta ? k : m, shape.getLda(),
+             ta ? m : k),
+      extent(shape.getBatch(), shape.getStrideB(), tb ? n : k, shape.getLdb(),
+             tb ? k : n),
       extent(shape.getBatch(), shape.getStrideC(), m, shape.getLdc(), n)};
   SmallVector<Type> inputs;
   for (int64_t size : extents)
@@ -137,12 +150,14 @@ func::FuncOp emitGemmKernel(ModuleOp module, StringRef name,
   Emitter e(b, none);
   SmallVector<Value> memory(entry->getArguments().take_front(3));
   GemmBuilder builder(e, shape, memory, element);
-  e.loop(entry->getArgument(3), entry->getArgument(4), {}, [&](Value row, ValueRange) {
-    return e.loop(e.index(0), e.index(shape.getBatch()), {}, [&](Value batch, ValueRange) {
-      builder.row(row, batch);
-      return Values();
-    });
-  });
+  e.loop(entry->getArgument(3), entry->getArgument(4), {},
+         [&](Value row, ValueRange) {
+           return e.loop(e.index(0), e.index(shape.getBatch()), {},
+                         [&](Value batch, ValueRange) {
+                           builder.row(row, batch);
+                           return Values();
+                         });
+         });
   func::ReturnOp::create(e.builder());
   return kernel;
 }

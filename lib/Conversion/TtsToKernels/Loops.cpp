@@ -61,7 +61,8 @@ Emitter::loop(Value from, Value to, ValueRange carried,
   return Values(loop.getResults());
 }
 
-Emitter::Values Emitter::chunks(int64_t columns, ValueRange carried, Body body) {
+Emitter::Values Emitter::chunks(int64_t columns, ValueRange carried,
+                                Body body) {
   int64_t full = columns / kLanes, rest = columns % kLanes;
   Values state(carried);
   if (full == 1) {
@@ -95,8 +96,7 @@ Emitter::Values Emitter::delinearize(Value linear, ArrayRef<int64_t> shape) {
   Values indices(shape.size());
   for (size_t i = shape.size(); i-- > 0;) {
     Value size = index(shape[i]);
-    indices[i] = i == 0 ? linear
-                        : b.createOrFold<arith::RemUIOp>(linear, size);
+    indices[i] = i == 0 ? linear : b.createOrFold<arith::RemUIOp>(linear, size);
     if (i > 0)
       linear = b.createOrFold<arith::DivUIOp>(linear, size);
   }

@@ -18,15 +18,15 @@ static Value difference(OpT op, Emitter &e, const Position &at) {
 }
 
 /// `value` at valid time steps, else exactly 0.
-static Value whereValid(Emitter &e, Value lengths, const Position &at, Value value) {
+static Value whereValid(Emitter &e, Value lengths, const Position &at,
+                        Value value) {
   Value valid = e.isValidTime(lengths, at);
   return arith::SelectOp::create(e.builder(), valid, value,
                                  e.constantLike(value, 0));
 }
 
 /// Registers a loss: Σ over valid steps of `each(difference)`.
-template <typename OpT, typename Fn>
-static void loss(Rules &rules, Fn each) {
+template <typename OpT, typename Fn> static void loss(Rules &rules, Fn each) {
   rules.whole<OpT>([each](OpT op, Emitter &e) {
     auto type = cast<RankedTensorType>(op.getPrediction().getType());
     e.rangeOfOne([&] {
@@ -35,7 +35,8 @@ static void loss(Rules &rules, Fn each) {
                            return whereValid(e, op.getLengths(), at,
                                              each(e, difference(op, e, at)));
                          });
-      Type element = cast<RankedTensorType>(op.getSum().getType()).getElementType();
+      Type element =
+          cast<RankedTensorType>(op.getSum().getType()).getElementType();
       e.store(op.getSum(), e.convertFloat(sum, element), {});
     });
   });
@@ -48,8 +49,8 @@ static void lossGrad(Rules &rules, Fn each) {
     Value slope = each(e, difference(op, e, at));
     Value dsum = e.convertFloat(e.emitScalar(op.getDsum(), {}),
                                 getElementTypeOrSelf(slope));
-    Value gradient = arith::MulFOp::create(
-        e.builder(), e.shapedLike(dsum, slope), slope);
+    Value gradient =
+        arith::MulFOp::create(e.builder(), e.shapedLike(dsum, slope), slope);
     return whereValid(e, op.getLengths(), at, gradient);
   });
 }
@@ -57,7 +58,8 @@ static void lossGrad(Rules &rules, Fn each) {
 static Value signOf(Emitter &e, Value x) {
   ImplicitLocOpBuilder &b = e.builder();
   Value zero = e.constantLike(x, 0);
-  auto where = [&](arith::CmpFPredicate predicate, double then, Value otherwise) {
+  auto where = [&](arith::CmpFPredicate predicate, double then,
+                   Value otherwise) {
     Value is = arith::CmpFOp::create(b, predicate, x, zero);
     return arith::SelectOp::create(b, is, e.constantLike(x, then), otherwise);
   };

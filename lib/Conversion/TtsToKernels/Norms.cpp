@@ -42,28 +42,29 @@ static void layerNorm(LayerNormOp op, Emitter &e) {
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     auto x = [&] { return e.emitLanes(op.getX(), at); };
     Value size = e.constant(element, double(columns));
-    Value mean = n.div(sumRow(e, columns, element, 1, [&] {
-                         return Emitter::Values{x()};
-                       }).front(), size);
+    Value mean = n.div(
+        sumRow(e, columns, element, 1, [&] { return Emitter::Values{x()}; })
+            .front(),
+        size);
     Value squares = sumRow(e, columns, element, 1, [&] {
-      Value lanes = x();
-      Value centred = n.sub(lanes, n.like(mean, lanes));
-      return Emitter::Values{n.mul(centred, centred)};
-    }).front();
+                      Value lanes = x();
+                      Value centred = n.sub(lanes, n.like(mean, lanes));
+                      return Emitter::Values{n.mul(centred, centred)};
+                    }).front();
     Value variance =
         n.add(n.div(squares, size),
               e.constant(element, op.getEpsilon().convertToDouble()));
-    Value rstd = n.div(e.constant(element, 1), math::SqrtOp::create(n.b, variance));
+    Value rstd =
+        n.div(e.constant(element, 1), math::SqrtOp::create(n.b, variance));
     e.chunks(columns, {}, [&](ValueRange) {
       Value scaled = n.mul(n.normalized(x(), mean, rstd),
                            e.emitLanes(op.getGamma(), channel()));
-      e.store(op.getY(), n.add(scaled, e.emitLanes(op.getBeta(), channel())), at);
+      e.store(op.getY(), n.add(scaled, e.emitLanes(op.getBeta(), channel())),
+              at);
       return Emitter::Values();
     });
-    Position row;
-    row.leading = at.leading;
-    e.store(op.getMean(), mean, row);
-    e.store(op.getRstd(), rstd, row);
+    e.store(op.getMean(), mean, at.ofRow());
+    e.store(op.getRstd(), rstd, at.ofRow());
   });
 }
 
@@ -73,8 +74,8 @@ static void layerNormGrad(LayerNormGradOp op, Emitter &e) {
   Type element = type.getElementType();
   Norm n{e};
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
-    Value mean = e.emitScalar(op.getMean(), at.leading);
-    Value rstd = e.emitScalar(op.getRstd(), at.leading);
+    Value mean = e.emit(op.getMean(), at.ofRow());
+    Value rstd = e.emit(op.getRstd(), at.ofRow());
     // g and xhat at the current chunk.
     auto pieces = [&] {
       Value g = n.mul(e.emitLanes(op.getDy(), at),
@@ -89,8 +90,8 @@ static void layerNormGrad(LayerNormGradOp op, Emitter &e) {
     Value meanG = n.div(sums[0], size), meanGX = n.div(sums[1], size);
     e.chunks(columns, {}, [&](ValueRange) {
       auto [g, xhat] = pieces();
-      Value inner = n.sub(n.sub(g, n.like(meanG, g)),
-                          n.mul(xhat, n.like(meanGX, xhat)));
+      Value inner =
+          n.sub(n.sub(g, n.like(meanG, g)), n.mul(xhat, n.like(meanGX, xhat)));
       e.store(op.getDx(), n.mul(n.like(rstd, inner), inner), at);
       return Emitter::Values();
     });
@@ -104,8 +105,8 @@ static void layerNormGammaGrad(LayerNormGammaGradOp op, Emitter &e) {
     Value sum = sumColumns(
         e, type.getShape(), type.getElementType(), [&](const Position &at) {
           Value xhat = n.normalized(e.emitLanes(op.getX(), at),
-                                    e.emitScalar(op.getMean(), at.leading),
-                                    e.emitScalar(op.getRstd(), at.leading));
+                                    e.emit(op.getMean(), at.ofRow()),
+                                    e.emit(op.getRstd(), at.ofRow()));
           return n.mul(e.emitLanes(op.getDy(), at), xhat);
         });
     if (op.getAcc())

@@ -56,11 +56,11 @@ static Emitter::Values adamw(AdamWOp op, Emitter &e, const Position &at) {
   Value g = u.mul(u.clipFactor(), e.emitLanes(op.getG(), at));
   Value newM = u.average(Update::Beta1, m, g);
   Value newV = u.average(Update::Beta2, v, u.mul(g, g));
-  Value root = math::SqrtOp::create(
-      u.b, u.mul(newV, u.setting(Update::Correct2)));
-  Value direction = arith::DivFOp::create(
-      u.b, u.mul(newM, u.setting(Update::Correct1)),
-      u.add(root, u.setting(Update::Epsilon)));
+  Value root =
+      math::SqrtOp::create(u.b, u.mul(newV, u.setting(Update::Correct2)));
+  Value direction =
+      arith::DivFOp::create(u.b, u.mul(newM, u.setting(Update::Correct1)),
+                            u.add(root, u.setting(Update::Epsilon)));
   Value newP = u.sub(u.decayed(p), u.mul(u.setting(Update::Rate), direction));
   return {u.guarded(newP, p), u.guarded(newM, m), u.guarded(newV, v)};
 }
@@ -80,14 +80,16 @@ static Value ema(EmaOp op, Emitter &e, const Position &at) {
   return u.guarded(fresh, average);
 }
 
-static Emitter::Values clipFactor(ClipFactorOp op, Emitter &e, const Position &at) {
+static Emitter::Values clipFactor(ClipFactorOp op, Emitter &e,
+                                  const Position &at) {
   ImplicitLocOpBuilder &b = e.builder();
   Value norm = math::SqrtOp::create(b, e.emit(op.getSum(), at));
   auto c = [&](double value) { return e.constantLike(norm, value); };
   Value factor = c(1);
   if (std::optional<APFloat> maxNorm = op.getMaxNorm()) {
-    Value ratio = arith::DivFOp::create(b, c(maxNorm->convertToDouble()),
-                                        arith::AddFOp::create(b, norm, c(1e-6)));
+    Value ratio =
+        arith::DivFOp::create(b, c(maxNorm->convertToDouble()),
+                              arith::AddFOp::create(b, norm, c(1e-6)));
     Value below =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, ratio, factor);
     factor = arith::SelectOp::create(b, below, ratio, factor);
@@ -95,8 +97,8 @@ static Emitter::Values clipFactor(ClipFactorOp op, Emitter &e, const Position &a
   Value finite = arith::CmpFOp::create(
       b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, norm),
       c(std::numeric_limits<double>::infinity()));
-  factor = arith::SelectOp::create(
-      b, finite, factor, c(std::numeric_limits<double>::quiet_NaN()));
+  factor = arith::SelectOp::create(b, finite, factor,
+                                   c(std::numeric_limits<double>::quiet_NaN()));
   return {factor, norm};
 }
 

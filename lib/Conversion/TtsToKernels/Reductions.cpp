@@ -10,7 +10,8 @@ using namespace mlir;
 namespace tts::kernels {
 
 /// acc + value, or the value where the op has no accumulator.
-static Value accumulated(Emitter &e, Value acc, Value value, const Position &at) {
+static Value accumulated(Emitter &e, Value acc, Value value,
+                         const Position &at) {
   if (!acc)
     return value;
   Value old = e.shapedLike(e.emit(acc, at), value);
@@ -51,8 +52,9 @@ static void reduceTrailing(SumToOp op, Emitter &e) {
 static void reduceLeading(SumToOp op, Emitter &e) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   e.rangeOfChunks(type.getShape().back(), /*hoist=*/false, [&] {
-    Value sum = sumColumns(e, type.getShape(), type.getElementType(),
-                           [&](const Position &at) { return e.emit(op.getX(), at); });
+    Value sum =
+        sumColumns(e, type.getShape(), type.getElementType(),
+                   [&](const Position &at) { return e.emit(op.getX(), at); });
     Position at;
     at.chunk = true;
     e.store(op.getY(), accumulated(e, op.getAcc(), sum, at), at);
@@ -61,7 +63,8 @@ static void reduceLeading(SumToOp op, Emitter &e) {
 
 /// Nothing is summed: every dimension is kept.
 static void copyAll(SumToOp op, Emitter &e) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getX().getType()).getShape();
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op.getX().getType()).getShape();
   e.rangeOfRows(shape, [&](const Position &at) {
     e.chunks(shape.back(), {}, [&](ValueRange) {
       Value x = e.emitLanes(op.getX(), at);
@@ -85,23 +88,27 @@ static void sumTo(SumToOp op, Emitter &e) {
 }
 
 static void sumSquares(SumSquaresOp op, Emitter &e) {
-  reduceAll(e, op.getX(), op.getAcc(), op.getY(), [&](const Position &at) -> Value {
-    Value x = e.emit(op.getX(), at);
-    return arith::MulFOp::create(e.builder(), x, x);
-  });
+  reduceAll(e, op.getX(), op.getAcc(), op.getY(),
+            [&](const Position &at) -> Value {
+              Value x = e.emit(op.getX(), at);
+              return arith::MulFOp::create(e.builder(), x, x);
+            });
 }
 
 /// Exact in integers, then converted once.
 static Value count(CountOp op, Emitter &e, const Position &) {
   ImplicitLocOpBuilder &b = e.builder();
-  int64_t batch = cast<RankedTensorType>(op.getLengths().getType()).getDimSize(0);
+  int64_t batch =
+      cast<RankedTensorType>(op.getLengths().getType()).getDimSize(0);
   Value zero = e.integer(b.getI64Type(), 0);
-  Value total = e.loop(e.index(0), e.index(batch), zero,
-                       [&](Value i, ValueRange so_far) -> Emitter::Values {
-    Value length = arith::ExtSIOp::create(b, b.getI64Type(),
-                                          e.emitScalar(op.getLengths(), i));
-    return {arith::AddIOp::create(b, so_far[0], length)};
-  }).front();
+  Value total =
+      e.loop(e.index(0), e.index(batch), zero,
+             [&](Value i, ValueRange so_far) -> Emitter::Values {
+               Value length = arith::ExtSIOp::create(
+                   b, b.getI64Type(), e.emitScalar(op.getLengths(), i));
+               return {arith::AddIOp::create(b, so_far[0], length)};
+             })
+          .front();
   Type element = cast<RankedTensorType>(op.getN().getType()).getElementType();
   Value n = arith::SIToFPOp::create(b, element, total);
   return arith::MulFOp::create(

@@ -15,13 +15,18 @@ namespace tts::kernels {
 class Rules {
 public:
   using Values = Emitter::Values;
-  using Map = std::function<Values(mlir::Operation *, Emitter &, const Position &)>;
+  using Map =
+      std::function<Values(mlir::Operation *, Emitter &, const Position &)>;
   using Whole = std::function<void(mlir::Operation *, Emitter &)>;
 
   /// A map that needs to know the indices.
-  template <typename OpT, typename Fn> void map(Fn rule) { add<OpT>(rule, false); }
+  template <typename OpT, typename Fn> void map(Fn rule) {
+    add<OpT>(rule, false);
+  }
   /// A map that treats every element alike: shapes may be flattened.
-  template <typename OpT, typename Fn> void flatMap(Fn rule) { add<OpT>(rule, true); }
+  template <typename OpT, typename Fn> void flatMap(Fn rule) {
+    add<OpT>(rule, true);
+  }
 
   template <typename OpT, typename Fn> void whole(Fn rule) {
     wholes[mlir::TypeID::get<OpT>()] = [rule](mlir::Operation *op, Emitter &e) {

@@ -14,6 +14,10 @@ static Position underBroadcast(BroadcastOp op, const Position &at) {
   if (at.flat)
     return inner; // one number: nothing else is flat
   int64_t last = op.getType().getRank() - 1;
+  // Dimensions ascend: so many below the last are all of them.
+  if (at.chunk && int64_t(op.getDims().size()) == last &&
+      op.getDims().back() != last)
+    return at.ofRow();
   for (int64_t dim : op.getDims()) {
     if (at.chunk && dim == last)
       inner.chunk = true;

@@ -31,7 +31,8 @@ struct Keys {
 } // namespace
 
 static Value larger(Emitter &e, Value x, Value y) {
-  Value is = arith::CmpFOp::create(e.builder(), arith::CmpFPredicate::OGT, x, y);
+  Value is =
+      arith::CmpFOp::create(e.builder(), arith::CmpFPredicate::OGT, x, y);
   return arith::SelectOp::create(e.builder(), is, x, y);
 }
 
@@ -44,23 +45,27 @@ static void keySoftmax(KeySoftmaxOp op, Emitter &e) {
   double lowest = -std::numeric_limits<double>::infinity();
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     Value length = e.emitScalar(op.getLengths(), e.index(0));
-    Keys keys{e, arith::MinSIOp::create(b, length, e.integer(length.getType(), columns))};
+    Keys keys{e, arith::MinSIOp::create(b, length,
+                                        e.integer(length.getType(), columns))};
     auto scores = [&]() -> Value {
       Value lanes = e.emitLanes(op.getScores(), at);
       return arith::MulFOp::create(b, e.constantLike(lanes, scale), lanes);
     };
     Value low = e.constant(VectorType::get({kLanes}, element), lowest);
     Value highest = e.chunks(columns, low, [&](ValueRange so_far) {
-      return Emitter::Values{larger(e, keys.select(scores(), lowest), so_far[0])};
-    }).front();
-    highest = e.combineLanes(highest, [&](Value x, Value y) { return larger(e, x, y); });
+                       return Emitter::Values{
+                           larger(e, keys.select(scores(), lowest), so_far[0])};
+                     }).front();
+    highest = e.combineLanes(highest,
+                             [&](Value x, Value y) { return larger(e, x, y); });
     // The exponentials stand in the result until their sum is known.
-    Value sum = sumRow(e, columns, element, 1, [&] {
-      Value shifted = arith::SubFOp::create(b, scores(), e.splat(highest));
-      Value exponential = keys.select(math::ExpOp::create(b, shifted), 0);
-      e.store(op.getProbabilities(), exponential, at);
-      return Emitter::Values{exponential};
-    }).front();
+    Value sum =
+        sumRow(e, columns, element, 1, [&] {
+          Value shifted = arith::SubFOp::create(b, scores(), e.splat(highest));
+          Value exponential = keys.select(math::ExpOp::create(b, shifted), 0);
+          e.store(op.getProbabilities(), exponential, at);
+          return Emitter::Values{exponential};
+        }).front();
     e.chunks(columns, {}, [&](ValueRange) {
       Value exponential = e.reload(op.getProbabilities(), at);
       Value share = arith::DivFOp::create(b, exponential, e.splat(sum));
@@ -78,8 +83,8 @@ static void keySoftmaxGrad(KeySoftmaxGradOp op, Emitter &e) {
     auto p = [&] { return e.emitLanes(op.getProbabilities(), at); };
     auto dp = [&] { return e.emitLanes(op.getDprobabilities(), at); };
     Value sum = sumRow(e, columns, type.getElementType(), 1, [&] {
-      return Emitter::Values{arith::MulFOp::create(b, p(), dp())};
-    }).front();
+                  return Emitter::Values{arith::MulFOp::create(b, p(), dp())};
+                }).front();
     e.chunks(columns, {}, [&](ValueRange) {
       Value lanes = p();
       Value scaled = arith::MulFOp::create(

@@ -52,8 +52,8 @@ Value sumRows(Emitter &e, Value first, int64_t rows, ArrayRef<int64_t> shape,
         addRow(e, shape.back(), zero, e.rowPosition(first, shape), term));
   Value last = b.createOrFold<arith::AddIOp>(first, e.index(rows));
   Values sum = e.loop(first, last, zero, [&](Value row, ValueRange carried) {
-    return Values{addRow(e, shape.back(), carried[0],
-                         e.rowPosition(row, shape), term)};
+    return Values{
+        addRow(e, shape.back(), carried[0], e.rowPosition(row, shape), term)};
   });
   return e.sumLanes(sum.front());
 }
@@ -64,7 +64,8 @@ Value sumAll(Emitter &e, ArrayRef<int64_t> shape, bool flat, Type element,
   if (shape.empty())
     return term(Position());
   if (!flat)
-    return sumRows(e, e.index(0), elements / shape.back(), shape, element, term);
+    return sumRows(e, e.index(0), elements / shape.back(), shape, element,
+                   term);
   Position at;
   at.chunk = at.flat = true;
   return e.sumLanes(addRow(e, elements, zeroLanes(e, element), at, term));

@@ -107,7 +107,7 @@ LogicalResult KernelBuilder::checkResults() {
       return source.emitError("results of one map kernel differ in shape");
   }
   if (returned.empty())
-    return source.emitError("kernel without results");
+    return source.emitError("kernel without results; drop it");
   return success();
 }
 
@@ -123,8 +123,8 @@ func::FuncOp KernelBuilder::makeFunction(ImplicitLocOpBuilder &b) {
     if (!tiedTo(i))
       addMemory(type);
   inputs.append(2, b.getIndexType());
-  auto kernel = func::FuncOp::create(b, source.getName(),
-                                     b.getFunctionType(inputs, {}));
+  auto kernel =
+      func::FuncOp::create(b, source.getName(), b.getFunctionType(inputs, {}));
   kernel->setAttr(rt::kKernelAttr, b.getUnitAttr());
   return kernel;
 }
@@ -158,10 +158,12 @@ void KernelBuilder::emitMaps(Emitter &e) {
   ArrayRef<int64_t> shape = type.getShape();
   if (shape.empty())
     return e.rangeOfOne([&] { emitAt({}); });
-  if (llvm::all_of(returned, [&](Value value) { return e.canFlatten(value); })) {
+  if (llvm::all_of(returned,
+                   [&](Value value) { return e.canFlatten(value); })) {
     Position at;
     at.chunk = at.flat = true;
-    return e.rangeOfChunks(type.getNumElements(), /*hoist=*/true, [&] { emitAt(at); });
+    return e.rangeOfChunks(type.getNumElements(), /*hoist=*/true,
+                           [&] { emitAt(at); });
   }
   e.rangeOfRows(shape, [&](const Position &at) {
     e.chunks(shape.back(), {}, [&](ValueRange) {

@@ -10,7 +10,7 @@ namespace tts::cpu {
 #define GEN_PASS_DEF_ENTRYPOINTSPASS
 #include "tts/Target/Cpu/Passes.h.inc"
 
-/// void name(ptr operands, i64 lo, i64 hi) { name.body(operands[0], …, lo, hi) }
+/// name(operands, lo, hi) calls name.body(operands[0], …, lo, hi).
 static void addEntryPoint(LLVM::LLVMFuncOp body) {
   ImplicitLocOpBuilder b(body.getLoc(), body);
   std::string name = body.getName().str();

@@ -47,8 +47,7 @@ struct Log1pOfDouble : OpRewritePattern<math::Log1pOp> {
     Value one = constant(1);
     Value u = arith::AddFOp::create(b, one, x);
     Value log = math::LogOp::create(b, u);
-    Value ratio =
-        arith::DivFOp::create(b, x, arith::SubFOp::create(b, u, one));
+    Value ratio = arith::DivFOp::create(b, x, arith::SubFOp::create(b, u, one));
     Value corrected = arith::MulFOp::create(b, log, ratio);
     // Small x is its own log1p; infinity would give infinity over infinity.
     corrected = arith::SelectOp::create(b, equal(u, x), log, corrected);

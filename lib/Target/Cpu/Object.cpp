@@ -35,7 +35,8 @@ makeMachine(const ObjectOptions &options, std::string &error) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getProcessTriple());
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return nullptr;
   std::string cpu = options.march;
@@ -66,8 +67,8 @@ static void setFunctionAttributes(llvm::Module &module,
 }
 
 /// What kernels gain from: they come vectorized, unrolled where it pays, their
-/// values in registers and their sums in an order that is part of their meaning.
-/// A third of the time of -O3, with the speed of its code.
+/// values in registers and their sums in an order that is part of their
+/// meaning. A third of the time of -O3, with the speed of its code.
 static constexpr llvm::StringLiteral kPasses =
     "always-inline,globaldce,function(early-cse<memssa>,simplifycfg,"
     "instcombine<max-iterations=1>,loop-mssa(loop-rotate,licm),gvn,"
@@ -87,7 +88,8 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   llvm::ModulePassManager passes;
   if (auto error = builder.parsePassPipeline(
-          passes, level == 0 ? llvm::StringRef("always-inline") : kPasses))
+          passes, level == 0 ? llvm::StringRef("always-inline")
+                             : llvm::StringRef(kPasses)))
     return error;
   passes.run(module, modules);
   return llvm::Error::success();
@@ -111,7 +113,8 @@ LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
   translated->setPICLevel(llvm::PICLevel::BigPIC);
   setFunctionAttributes(*translated, *machine);
   if (auto failed = optimize(*translated, *machine, options.optLevel))
-    return module.emitError("LLVM's passes: ") << llvm::toString(std::move(failed));
+    return module.emitError("LLVM's passes: ")
+           << llvm::toString(std::move(failed));
 
   llvm::legacy::PassManager codegen;
   if (machine->addPassesToEmitFile(codegen, out, nullptr,

@@ -69,7 +69,8 @@ Compiled::Compiled(const std::string &text, const std::vector<Gemm> &gemms)
   for (auto function : module->getOps<LLVM::LLVMFuncOp>())
     if (auto range = function->getAttrOfType<IntegerAttr>(rt::kRangeAttr)) {
       auto symbol = llvm::cantFail(impl->jit->lookup(function.getName()));
-      impl->kernels[function.getName().str()] = {symbol.toPtr<TtsKernel>(), range.getInt()};
+      impl->kernels[function.getName().str()] = {symbol.toPtr<TtsKernel>(),
+                                                 range.getInt()};
     }
 }
 
@@ -97,7 +98,8 @@ std::string refusal(const std::string &text) {
   return failed(passes.run(*module)) ? message : "accepted";
 }
 
-std::string fill(std::string text, const std::map<std::string, std::string> &values) {
+std::string fill(std::string text,
+                 const std::map<std::string, std::string> &values) {
   for (const auto &[key, value] : values)
     for (size_t at; (at = text.find("$" + key)) != std::string::npos;)
       text.replace(at, key.size() + 1, value);
@@ -123,13 +125,15 @@ void run(const Kernel &kernel, std::vector<Operand> operands) {
     auto *bytes = static_cast<char *>(operand.data);
     once.emplace_back(bytes, bytes + operand.bytes);
   }
-  for (int64_t cut : {int64_t(0), int64_t(1), kernel.range / 2, kernel.range - 1}) {
+  for (int64_t cut :
+       {int64_t(0), int64_t(1), kernel.range / 2, kernel.range - 1}) {
     restore();
     kernel.entry(pointers.data(), cut, kernel.range);
     kernel.entry(pointers.data(), 0, cut);
     kernel.entry(pointers.data(), kernel.range, kernel.range);
     for (size_t i = 0; i < operands.size(); ++i)
-      ASSERT_EQ(std::memcmp(operands[i].data, once[i].data(), once[i].size()), 0)
+      ASSERT_EQ(std::memcmp(operands[i].data, once[i].data(), once[i].size()),
+                0)
           << "operand " << i << " differs when the range is cut at " << cut;
   }
 }

@@ -36,7 +36,8 @@ struct Gemm {
 /// emitObject, and loaded. A failure is a failure of the test.
 class Compiled {
 public:
-  explicit Compiled(const std::string &text, const std::vector<Gemm> &gemms = {});
+  explicit Compiled(const std::string &text,
+                    const std::vector<Gemm> &gemms = {});
   ~Compiled();
   Kernel operator[](const std::string &name) const;
 
@@ -49,7 +50,8 @@ private:
 std::string refusal(const std::string &text);
 
 /// `text` with each $key replaced.
-std::string fill(std::string text, const std::map<std::string, std::string> &values);
+std::string fill(std::string text,
+                 const std::map<std::string, std::string> &values);
 
 /// Memory of one kernel operand.
 struct Operand {
@@ -84,7 +86,8 @@ std::vector<T> random(size_t count, uint32_t seed, double scale = 1) {
 
 /// Same bits, any NaN like any other.
 template <typename T> bool same(T x, T y) {
-  return (std::isnan(x) && std::isnan(y)) || std::memcmp(&x, &y, sizeof(T)) == 0;
+  return (std::isnan(x) && std::isnan(y)) ||
+         std::memcmp(&x, &y, sizeof(T)) == 0;
 }
 
 template <typename T>
@@ -103,8 +106,9 @@ template <typename T> double ulps(T actual, double expected) {
     return 0;
   if (!std::isfinite(double(actual)) || !std::isfinite(double(rounded)))
     return std::numeric_limits<double>::infinity();
-  double spacing = std::max<double>(std::fabs(rounded), std::numeric_limits<T>::min()) *
-                   std::numeric_limits<T>::epsilon();
+  double spacing =
+      std::max<double>(std::fabs(rounded), std::numeric_limits<T>::min()) *
+      std::numeric_limits<T>::epsilon();
   return std::fabs(double(actual) - expected) / spacing * 2;
 }
 

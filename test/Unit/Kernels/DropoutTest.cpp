@@ -34,7 +34,8 @@ uint64_t keyOf(int64_t seed, const std::string &stream) {
 TEST(Philox, KnownAnswers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, 0, 0),
             (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822,
+                   0x299f31d0),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
@@ -52,8 +53,11 @@ std::string kernels(const std::string &type) {
       func.func private @k$C(%x: tensor<3x5$Sx$T>, %u: tensor<3xi64>, %d: tensor<2xi64>) -> tensor<3x5$Sx$T> attributes {rt.kernel} {
         %y = tts.dropout %x, %u, %d {rate = 0.3 : f64, stream = "$N"} : tensor<3x5$Sx$T>, tensor<3xi64>, tensor<2xi64>
         return %y : tensor<3x5$Sx$T>
-      })", {{"C", std::to_string(channels)}, {"T", type}, {"N", kStream},
-            {"S", channels ? "x" + std::to_string(channels) : ""}});
+      })",
+                 {{"C", std::to_string(channels)},
+                  {"T", type},
+                  {"N", kStream},
+                  {"S", channels ? "x" + std::to_string(channels) : ""}});
   return text;
 }
 
@@ -90,7 +94,8 @@ TEST(Dropout, KeepsTheShareItSays) {
   std::vector<float> x(4 * 64 * 256, 1.0f), y(x.size());
   std::vector<int64_t> utterances = {0, 1, 2, 3}, draw = {1, 0};
   run(compiled["k"], {x, utterances, draw, y});
-  double dropped = double(std::count(y.begin(), y.end(), 0.0f)) / double(y.size());
+  double dropped =
+      double(std::count(y.begin(), y.end(), 0.0f)) / double(y.size());
   EXPECT_NEAR(dropped, 0.1, 0.005);
 }
 

@@ -14,7 +14,8 @@ template <typename T> class Elementwise : public ::testing::Test {};
 TYPED_TEST_SUITE(Elementwise, FloatTypes);
 
 /// One kernel per size, "k<size>", of an op with one or two operands.
-std::string kernels(const std::string &op, int operands, const std::string &type) {
+std::string kernels(const std::string &op, int operands,
+                    const std::string &type) {
   std::string text;
   for (int64_t size : kSizes)
     text += fill(operands == 1 ? R"(
@@ -26,7 +27,8 @@ std::string kernels(const std::string &op, int operands, const std::string &type
       func.func private @k$N(%x: tensor<$Nx$T>, %y: tensor<$Nx$T>) -> tensor<$Nx$T> attributes {rt.kernel} {
         %z = tts.$O %x, %y : tensor<$Nx$T>
         return %z : tensor<$Nx$T>
-      })", {{"O", op}, {"N", std::to_string(size)}, {"T", type}});
+      })",
+                 {{"O", op}, {"N", std::to_string(size)}, {"T", type}});
   return text;
 }
 
@@ -41,7 +43,8 @@ template <typename T> std::vector<T> inputs(int64_t size, uint32_t seed) {
 }
 
 template <typename T>
-void expectUnary(const std::string &op, const std::function<double(double)> &reference,
+void expectUnary(const std::string &op,
+                 const std::function<double(double)> &reference,
                  double tolerance) {
   Compiled compiled(kernels(op, 1, nameOf<T>()));
   for (int64_t size : kSizes) {
@@ -50,7 +53,8 @@ void expectUnary(const std::string &op, const std::function<double(double)> &ref
     run(kernel, {x, y});
     for (int64_t i = 0; i < size; ++i)
       ASSERT_LE(ulps(y[i], reference(double(x[i]))), tolerance)
-          << op << "(" << x[i] << ") is " << y[i] << ", not " << reference(x[i]);
+          << op << "(" << x[i] << ") is " << y[i] << ", not "
+          << reference(x[i]);
     std::vector<T> inPlace = x;
     void *pointers[] = {inPlace.data(), inPlace.data()};
     kernel.entry(pointers, 0, kernel.range);
@@ -59,10 +63,12 @@ void expectUnary(const std::string &op, const std::function<double(double)> &ref
 }
 
 template <typename T>
-void expectBinary(const std::string &op, const std::function<T(T, T)> &reference) {
+void expectBinary(const std::string &op,
+                  const std::function<T(T, T)> &reference) {
   Compiled compiled(kernels(op, 2, nameOf<T>()));
   for (int64_t size : kSizes) {
-    std::vector<T> x = inputs<T>(size, 1), y = inputs<T>(size, 4), z(size), expected(size);
+    std::vector<T> x = inputs<T>(size, 1), y = inputs<T>(size, 4), z(size),
+                   expected(size);
     for (int64_t i = 0; i < size; ++i)
       expected[i] = reference(x[i], y[i]);
     Kernel kernel = compiled["k" + std::to_string(size)];
@@ -90,22 +96,34 @@ TYPED_TEST(Elementwise, ExactBinary) {
 
 TYPED_TEST(Elementwise, ExactUnary) {
   using T = TypeParam;
-  expectUnary<T>("neg", [](double x) { return -x; }, 0);
-  expectUnary<T>("abs", [](double x) { return std::fabs(x); }, 0);
-  expectUnary<T>("sign", [](double x) { return double((x > 0) - (x < 0)); }, 0);
-  expectUnary<T>("relu", [](double x) { return std::isnan(x) || x > 0 ? x : 0.0; }, 0);
-  expectUnary<T>("sqrt", [](double x) { return std::sqrt(x); }, 1);
-  expectUnary<T>("rsqrt", [](double x) { return 1 / std::sqrt(x); }, 4);
+  expectUnary<T>(
+      "neg", [](double x) { return -x; }, 0);
+  expectUnary<T>(
+      "abs", [](double x) { return std::fabs(x); }, 0);
+  expectUnary<T>(
+      "sign", [](double x) { return double((x > 0) - (x < 0)); }, 0);
+  expectUnary<T>(
+      "relu", [](double x) { return std::isnan(x) || x > 0 ? x : 0.0; }, 0);
+  expectUnary<T>(
+      "sqrt", [](double x) { return std::sqrt(x); }, 1);
+  expectUnary<T>(
+      "rsqrt", [](double x) { return 1 / std::sqrt(x); }, 4);
 }
 
 TYPED_TEST(Elementwise, Functions) {
   using T = TypeParam;
-  expectUnary<T>("exp", [](double x) { return std::exp(x); }, 4);
-  expectUnary<T>("log", [](double x) { return std::log(x); }, 4);
-  expectUnary<T>("log1p", [](double x) { return std::log1p(x); }, 4);
-  expectUnary<T>("tanh", [](double x) { return std::tanh(x); }, 4);
-  expectUnary<T>("sin", [](double x) { return std::sin(x); }, 2);
-  expectUnary<T>("cos", [](double x) { return std::cos(x); }, 2);
+  expectUnary<T>(
+      "exp", [](double x) { return std::exp(x); }, 4);
+  expectUnary<T>(
+      "log", [](double x) { return std::log(x); }, 4);
+  expectUnary<T>(
+      "log1p", [](double x) { return std::log1p(x); }, 4);
+  expectUnary<T>(
+      "tanh", [](double x) { return std::tanh(x); }, 4);
+  expectUnary<T>(
+      "sin", [](double x) { return std::sin(x); }, 2);
+  expectUnary<T>(
+      "cos", [](double x) { return std::cos(x); }, 2);
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -117,7 +135,8 @@ double geluTanh(double x) {
 TYPED_TEST(Elementwise, Activations) {
   using T = TypeParam;
   expectUnary<T>("sigmoid", sigmoid, 8);
-  expectUnary<T>("silu", [](double x) { return x / (1 + std::exp(-x)); }, 8);
+  expectUnary<T>(
+      "silu", [](double x) { return x / (1 + std::exp(-x)); }, 8);
 }
 
 /// Where 1 + tanh cancels, the error is of the size of x, not of the result.
@@ -127,7 +146,8 @@ TYPED_TEST(Elementwise, Gelu) {
   Compiled compiled(kernels("gelu", 1, nameOf<T>()));
   Compiled gradients(kernels("gelu_grad", 2, nameOf<T>()));
   for (int64_t size : kSizes) {
-    std::vector<T> x = random<T>(size, 3, 2), dy = random<T>(size, 4), y(size), dx(size);
+    std::vector<T> x = random<T>(size, 3, 2), dy = random<T>(size, 4), y(size),
+                   dx(size);
     std::string name = "k" + std::to_string(size);
     run(compiled[name], {x, y});
     run(gradients[name], {x, dy, dx});
@@ -136,7 +156,8 @@ TYPED_TEST(Elementwise, Gelu) {
       EXPECT_NEAR(y[i], v / 2 * (1 + h), tolerance * (1 + std::fabs(v)));
       double slope = 0.7978845608028654 * (1 + 3 * 0.044715 * v * v);
       double derivative = (1 + h) / 2 + v / 2 * (1 - h * h) * slope;
-      EXPECT_NEAR(dx[i], dy[i] * derivative, tolerance * 4 * (1 + std::fabs(dy[i] * v)));
+      EXPECT_NEAR(dx[i], dy[i] * derivative,
+                  tolerance * 4 * (1 + std::fabs(dy[i] * v)));
     }
   }
 }
@@ -149,16 +170,17 @@ TEST(Accuracy, F32Functions) {
     double lo, hi, tolerance;
     double (*reference)(double);
   } cases[] = {
-      {"exp", -87, 88, 4, std::exp},      {"log", 1e-30, 1e4, 4, std::log},
-      {"tanh", -9, 9, 4, std::tanh},      {"log1p", -0.99, 1e4, 4, std::log1p},
-      {"sin", -100, 100, 2, std::sin},    {"cos", -100, 100, 2, std::cos},
+      {"exp", -87, 88, 4, std::exp},   {"log", 1e-30, 1e4, 4, std::log},
+      {"tanh", -9, 9, 4, std::tanh},   {"log1p", -0.99, 1e4, 4, std::log1p},
+      {"sin", -100, 100, 2, std::sin}, {"cos", -100, 100, 2, std::cos},
   };
   for (const Case &c : cases) {
     Compiled compiled(fill(R"(
       func.func private @k(%x: tensor<$Nxf32>) -> tensor<$Nxf32> attributes {rt.kernel} {
         %y = tts.$O %x : tensor<$Nxf32>
         return %y : tensor<$Nxf32>
-      })", {{"O", c.op}, {"N", std::to_string(count)}}));
+      })",
+                           {{"O", c.op}, {"N", std::to_string(count)}}));
     std::vector<float> x(count), y(count);
     for (int64_t i = 0; i < count; ++i)
       x[i] = float(c.lo + (c.hi - c.lo) * i / (count - 1));
@@ -166,12 +188,14 @@ TEST(Accuracy, F32Functions) {
     double worst = 0, at = 0, absolute = 0;
     for (int64_t i = 0; i < count; ++i) {
       double error = ulps(y[i], c.reference(double(x[i])));
-      absolute = std::max(absolute, std::fabs(y[i] - c.reference(double(x[i]))));
+      absolute =
+          std::max(absolute, std::fabs(y[i] - c.reference(double(x[i]))));
       if (error > worst)
         worst = error, at = x[i];
     }
     RecordProperty(std::string(c.op) + "_ulps", std::to_string(worst));
-    EXPECT_LE(worst, c.tolerance) << c.op << " at " << at << ", absolute " << absolute;
+    EXPECT_LE(worst, c.tolerance)
+        << c.op << " at " << at << ", absolute " << absolute;
   }
 }
 
@@ -179,24 +203,32 @@ TEST(Kernels, RefuseWhatIsNotOneKernel) {
   EXPECT_NE(refusal(R"(
     func.func private @k(%x: tensor<?xf32, #tts.dims<batch>>) -> tensor<?xf32, #tts.dims<batch>> attributes {rt.kernel} {
       return %x : tensor<?xf32, #tts.dims<batch>>
-    })").find("specialize first"), std::string::npos);
+    })")
+                .find("specialize first"),
+            std::string::npos);
   EXPECT_NE(refusal(R"(
     func.func private @k(%x: tensor<4x5xf32>, %w: tensor<5x6xf32>) -> tensor<4x6xf32> attributes {rt.kernel} {
       %y = tts.linear %x, %w : tensor<4x5xf32>, tensor<5x6xf32> to tensor<4x6xf32>
       return %y : tensor<4x6xf32>
-    })").find("Select must turn it into library calls"), std::string::npos);
+    })")
+                .find("Select must turn it into library calls"),
+            std::string::npos);
   EXPECT_NE(refusal(R"(
     func.func private @k(%x: tensor<4x5xf32>) -> tensor<f32> attributes {rt.kernel} {
       %a = tts.sum_to %x dims [0] : tensor<4x5xf32> to tensor<4xf32>
       %b = tts.sum_to %a dims [] : tensor<4xf32> to tensor<f32>
       return %b : tensor<f32>
-    })").find("at most one"), std::string::npos);
+    })")
+                .find("at most one"),
+            std::string::npos);
   EXPECT_NE(refusal(R"(
     func.func private @k(%x: tensor<4xf32>, %z: tensor<5xf32>) -> (tensor<4xf32>, tensor<5xf32>) attributes {rt.kernel} {
       %y = tts.neg %x : tensor<4xf32>
       %w = tts.neg %z : tensor<5xf32>
       return %y, %w : tensor<4xf32>, tensor<5xf32>
-    })").find("differ in shape"), std::string::npos);
+    })")
+                .find("differ in shape"),
+            std::string::npos);
 }
 
 } // namespace

@@ -29,7 +29,8 @@ template <typename T> std::string kernels() {
           -> (tensor<$Cx$T> {rt.tied = 4 : i64}) attributes {rt.kernel} {
         %dg = tts.layer_norm_gamma_grad %dy, %x, %m, %r into %a : tensor<$Cx$T> : tensor<3x5x$Cx$T>, tensor<3x5x$T> to tensor<$Cx$T>
         return %dg : tensor<$Cx$T>
-      })", {{"C", std::to_string(columns)}, {"T", nameOf<T>()}});
+      })",
+                 {{"C", std::to_string(columns)}, {"T", nameOf<T>()}});
   return text;
 }
 
@@ -37,11 +38,13 @@ TYPED_TEST(Norm, ForwardBitForBit) {
   using T = TypeParam;
   Compiled compiled(kernels<T>());
   for (int64_t columns : kColumns) {
-    std::vector<T> x = random<T>(15 * columns, 1, 3), g = random<T>(columns, 2), b = random<T>(columns, 3);
+    std::vector<T> x = random<T>(15 * columns, 1, 3), g = random<T>(columns, 2),
+                   b = random<T>(columns, 3);
     std::vector<T> y(15 * columns), m(15), r(15), ey(y.size()), em(15), er(15);
     for (int64_t row = 0; row < 15; ++row) {
       const T *v = &x[row * columns];
-      em[row] = laneSum<T>(1, columns, [&](int64_t c) { return v[c]; }) / T(columns);
+      em[row] =
+          laneSum<T>(1, columns, [&](int64_t c) { return v[c]; }) / T(columns);
       T squares = laneSum<T>(1, columns, [&](int64_t c) {
         T d = v[c] - em[row];
         return d * d;
@@ -62,17 +65,25 @@ TYPED_TEST(Norm, GradientsBitForBit) {
   using T = TypeParam;
   Compiled compiled(kernels<T>());
   for (int64_t columns : kColumns) {
-    std::vector<T> dy = random<T>(15 * columns, 1), x = random<T>(15 * columns, 2), g = random<T>(columns, 3);
-    std::vector<T> m = random<T>(15, 4), r = random<T>(15, 5), acc = random<T>(columns, 6);
+    std::vector<T> dy = random<T>(15 * columns, 1),
+                   x = random<T>(15 * columns, 2), g = random<T>(columns, 3);
+    std::vector<T> m = random<T>(15, 4), r = random<T>(15, 5),
+                   acc = random<T>(columns, 6);
     std::vector<T> dx(15 * columns), edx(dx.size()), eacc(columns);
-    auto xhat = [&](int64_t i) { return (x[i] - m[i / columns]) * r[i / columns]; };
+    auto xhat = [&](int64_t i) {
+      return (x[i] - m[i / columns]) * r[i / columns];
+    };
     for (int64_t row = 0; row < 15; ++row) {
       int64_t first = row * columns;
       auto grad = [&](int64_t c) { return dy[first + c] * g[c]; };
       T meanG = laneSum<T>(1, columns, grad) / T(columns);
-      T meanGX = laneSum<T>(1, columns, [&](int64_t c) { return grad(c) * xhat(first + c); }) / T(columns);
+      T meanGX =
+          laneSum<T>(1, columns,
+                     [&](int64_t c) { return grad(c) * xhat(first + c); }) /
+          T(columns);
       for (int64_t c = 0; c < columns; ++c)
-        edx[first + c] = r[row] * ((grad(c) - meanG) - xhat(first + c) * meanGX);
+        edx[first + c] =
+            r[row] * ((grad(c) - meanG) - xhat(first + c) * meanGX);
     }
     for (int64_t c = 0; c < columns; ++c) {
       T lanes[8] = {};

@@ -25,7 +25,8 @@ template <typename T> std::string kernels(const std::string &shape) {
         -> (tensor<$Sx$T> {rt.tied = 0 : i64}) attributes {rt.kernel} {
       %ne = tts.ema %e, %p, %s, %c : tensor<$Sx$T>, tensor<8x$T>, tensor<$T>
       return %ne : tensor<$Sx$T>
-    })", {{"S", shape}, {"T", nameOf<T>()}});
+    })",
+              {{"S", shape}, {"T", nameOf<T>()}});
 }
 
 TYPED_TEST(Optimizer, UpdatesInPlaceOrNotAtAll) {
@@ -33,11 +34,13 @@ TYPED_TEST(Optimizer, UpdatesInPlaceOrNotAtAll) {
   for (const char *shape : {"1", "33", "5x20", "32"}) {
     Compiled compiled(kernels<T>(shape));
     size_t count = std::string(shape) == "5x20" ? 100 : std::stoul(shape);
-    std::vector<T> s = {T(1e-3), T(0.9), T(0.98), T(1e-9), T(0.01), T(1.5), T(2.5), T(0.999)};
+    std::vector<T> s = {T(1e-3), T(0.9), T(0.98), T(1e-9),
+                        T(0.01), T(1.5), T(2.5),  T(0.999)};
     for (double factor : {0.5, double(NAN), double(INFINITY)}) {
       std::vector<T> clip = {T(factor)};
       bool acts = std::isfinite(factor);
-      std::vector<T> p = random<T>(count, 1), g = random<T>(count, 2), m = random<T>(count, 3), v = random<T>(count, 4);
+      std::vector<T> p = random<T>(count, 1), g = random<T>(count, 2),
+                     m = random<T>(count, 3), v = random<T>(count, 4);
       for (T &value : v)
         value = std::fabs(value);
       std::vector<T> ep = p, em = m, ev = v, sp = p, e = m, esp = p, ee = m;
@@ -73,7 +76,8 @@ TYPED_TEST(Optimizer, ClipFactor) {
     func.func private @free(%s: tensor<$T>) -> (tensor<$T>, tensor<$T>) attributes {rt.kernel} {
       %f, %n = tts.clip_factor %s : tensor<$T>
       return %f, %n : tensor<$T>, tensor<$T>
-    })", {{"T", nameOf<T>()}}));
+    })",
+                         {{"T", nameOf<T>()}}));
   for (double sum : {0.0, 1.0, 16.0, double(INFINITY), double(NAN), -1.0}) {
     std::vector<T> s = {T(sum)}, factor(1), norm(1);
     T expected = std::sqrt(s[0]), nan = std::numeric_limits<T>::quiet_NaN();

@@ -42,12 +42,14 @@ template <typename T> std::string rowAndColumnKernels() {
       func.func private @squares$C(%x: tensor<3x5x$Cx$T>, %a: tensor<$T>) -> (tensor<$T> {rt.tied = 1 : i64}) attributes {rt.kernel} {
         %y = tts.sum_squares %x into %a : tensor<$T> : tensor<3x5x$Cx$T> to tensor<$T>
         return %y : tensor<$T>
-      })", {{"C", std::to_string(columns)}, {"T", nameOf<T>()}});
+      })",
+                 {{"C", std::to_string(columns)}, {"T", nameOf<T>()}});
   return text;
 }
 
 /// Rows r, r+8, … of a column, then 4 with 4, 2, 1.
-template <typename T> T columnSum(const std::vector<T> &x, int64_t columns, int64_t c) {
+template <typename T>
+T columnSum(const std::vector<T> &x, int64_t columns, int64_t c) {
   T lanes[8] = {};
   for (int64_t r = 0; r < 15; ++r)
     lanes[r % 8] += x[r * columns + c];
@@ -74,7 +76,8 @@ TYPED_TEST(Reduction, SumsInTheCanonicalOrder) {
 
     std::vector<T> planes = random<T>(3, 2), expectedPlanes(3);
     for (int64_t p = 0; p < 3; ++p)
-      expectedPlanes[p] = planes[p] + laneSum<T>(5, columns, term(p * 5 * columns));
+      expectedPlanes[p] =
+          planes[p] + laneSum<T>(5, columns, term(p * 5 * columns));
     run(compiled["planes" + suffix], {x, planes});
     expectSame(planes, expectedPlanes, "planes");
 
@@ -98,11 +101,14 @@ TYPED_TEST(Reduction, OneNumber) {
     std::string suffix = std::to_string(columns);
     std::vector<T> x = random<T>(15 * columns, 1), y(1), squares = {T(0.5)};
     run(compiled["all" + suffix], {x, y});
-    expectSame(y, {laneSum<T>(1, 15 * columns, [&](int64_t i) { return x[i]; })});
-    T expected = T(0.5) + laneSum<T>(1, 15 * columns, [&](int64_t i) { return x[i] * x[i]; });
+    expectSame(y,
+               {laneSum<T>(1, 15 * columns, [&](int64_t i) { return x[i]; })});
+    T expected = T(0.5) + laneSum<T>(1, 15 * columns,
+                                     [&](int64_t i) { return x[i] * x[i]; });
     run(compiled["squares" + suffix], {x, squares});
     expectSame(squares, {expected});
-    std::vector<T> some(x.begin(), x.begin() + columns), kept = random<T>(columns, 2);
+    std::vector<T> some(x.begin(), x.begin() + columns),
+        kept = random<T>(columns, 2);
     std::vector<T> expectedKept(columns);
     for (int64_t c = 0; c < columns; ++c)
       expectedKept[c] = kept[c] + some[c];
@@ -120,7 +126,8 @@ TYPED_TEST(Reduction, SumsWhatMapsMake) {
       %1 = tts.mask %0, %n : tensor<3x5x33x$T>, tensor<3xi32>
       %y = tts.sum_to %1 dims [2] : tensor<3x5x33x$T> to tensor<33x$T>
       return %y : tensor<33x$T>
-    })", {{"T", nameOf<T>()}}));
+    })",
+                         {{"T", nameOf<T>()}}));
   std::vector<T> x = random<T>(495, 1), masked(495), y(33), expected(33);
   std::vector<int32_t> lengths = {4, 0, 5};
   for (int64_t i = 0; i < 495; ++i)
@@ -137,7 +144,8 @@ TYPED_TEST(Reduction, CountOfSteps) {
     func.func private @k(%n: tensor<5xi32>) -> tensor<$T> attributes {rt.kernel} {
       %y = tts.count %n {per = 80.0 : f64} : tensor<5xi32> to tensor<$T>
       return %y : tensor<$T>
-    })", {{"T", nameOf<T>()}}));
+    })",
+                         {{"T", nameOf<T>()}}));
   std::vector<int32_t> lengths = {0, 7, 576, 0, 1};
   std::vector<T> y(1);
   run(compiled["k"], {lengths, y});

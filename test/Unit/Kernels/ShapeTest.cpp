@@ -31,11 +31,13 @@ TYPED_TEST(Shape, BroadcastOfEveryKind) {
         %9 = tts.add %8, %4 : tensor<3x5x$Cx$T>
         %10 = tts.mul %9, %5 : tensor<3x5x$Cx$T>
         return %10 : tensor<3x5x$Cx$T>
-      })", {{"C", std::to_string(channels)}, {"T", nameOf<T>()}});
+      })",
+                 {{"C", std::to_string(channels)}, {"T", nameOf<T>()}});
   Compiled compiled(text);
   for (int64_t channels : kChannels) {
     auto c = random<T>(channels, 1), b = random<T>(3, 2), t = random<T>(5, 3);
-    auto bt = random<T>(15, 4), tc = random<T>(5 * channels, 5), s = random<T>(1, 6);
+    auto bt = random<T>(15, 4), tc = random<T>(5 * channels, 5),
+         s = random<T>(1, 6);
     std::vector<T> y(15 * channels), expected(y.size());
     for (int64_t i = 0; i < int64_t(y.size()); ++i) {
       int64_t ch = i % channels, row = i / channels;
@@ -58,17 +60,24 @@ TYPED_TEST(Shape, MaskZeroesWhatIsNotFinite) {
       func.func private @k$S(%x: tensor<4x$Sx$T>, %n: tensor<4xi32>) -> tensor<4x$Sx$T> attributes {rt.kernel} {
         %y = tts.mask %x, %n : tensor<4x$Sx$T>, tensor<4xi32>
         return %y : tensor<4x$Sx$T>
-      })", {{"S", shape}, {"T", nameOf<T>()}});
+      })",
+                 {{"S", shape}, {"T", nameOf<T>()}});
   Compiled compiled(text);
-  struct Case { const char *shape; int64_t time, channels; };
-  for (auto [shape, time, channels] : {Case{"1", 1, 1}, Case{"33", 33, 1}, Case{"5", 5, 1},
-                                       Case{"5x7", 5, 7}, Case{"3x100", 3, 100}}) {
+  struct Case {
+    const char *shape;
+    int64_t time, channels;
+  };
+  for (auto [shape, time, channels] :
+       {Case{"1", 1, 1}, Case{"33", 33, 1}, Case{"5", 5, 1}, Case{"5x7", 5, 7},
+        Case{"3x100", 3, 100}}) {
     std::vector<int32_t> lengths = {0, int32_t(time), 1, int32_t(time / 2)};
-    std::vector<T> x = random<T>(4 * time * channels, 1), y(x.size()), expected(x.size());
+    std::vector<T> x = random<T>(4 * time * channels, 1), y(x.size()),
+                   expected(x.size());
     for (int64_t i = 0; i < int64_t(x.size()); ++i) {
       bool valid = i / channels % time < lengths[i / channels / time];
       if (!valid)
-        x[i] = i % 2 ? std::numeric_limits<T>::quiet_NaN() : -std::numeric_limits<T>::infinity();
+        x[i] = i % 2 ? std::numeric_limits<T>::quiet_NaN()
+                     : -std::numeric_limits<T>::infinity();
       expected[i] = valid ? x[i] : T(0);
     }
     Kernel kernel = compiled["k" + std::string(shape)];
@@ -95,7 +104,8 @@ TYPED_TEST(Shape, FullAndScalars) {
     func.func private @copies(%x: tensor<70x$T>) -> (tensor<70x$T>, tensor<70x$T>) attributes {rt.kernel} {
       %y = tts.neg %x : tensor<70x$T>
       return %y, %x : tensor<70x$T>, tensor<70x$T>
-    })", {{"T", nameOf<T>()}}));
+    })",
+                         {{"T", nameOf<T>()}}));
   std::vector<T> y(35), one = {T(4)}, out(1);
   run(compiled["full"], {y});
   expectSame(y, std::vector<T>(35, T(2.5)));
@@ -165,7 +175,8 @@ TYPED_TEST(Shape, FusedGraphHasTheBitsOfItsParts) {
     func.func private @gelu(%x: tensor<3x5x33x$T>) -> tensor<3x5x33x$T> attributes {rt.kernel} {
       %0 = tts.gelu %x : tensor<3x5x33x$T>
       return %0 : tensor<3x5x33x$T>
-    })", {{"T", nameOf<T>()}}));
+    })",
+                         {{"T", nameOf<T>()}}));
   std::vector<T> x = random<T>(495, 1), b = random<T>(33, 2);
   std::vector<T> sum(495), y(495), partSum(495), part(495);
   std::vector<int32_t> lengths = {5, 0, 2};

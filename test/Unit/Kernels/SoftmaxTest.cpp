@@ -22,7 +22,8 @@ template <typename T> std::string kernels() {
       func.func private @grad$K(%p: tensor<2x3x$Kx$T>, %dp: tensor<2x3x$Kx$T>) -> (tensor<2x3x$Kx$T> {rt.tied = 1 : i64}) attributes {rt.kernel} {
         %ds = tts.key_softmax_grad %p, %dp {scale = 0.5 : f64} : tensor<2x3x$Kx$T>
         return %ds : tensor<2x3x$Kx$T>
-      })", {{"K", std::to_string(keys)}, {"T", nameOf<T>()}});
+      })",
+                 {{"K", std::to_string(keys)}, {"T", nameOf<T>()}});
   return text;
 }
 
@@ -48,8 +49,11 @@ TYPED_TEST(Softmax, OverValidKeysOnly) {
           if (k >= length)
             ASSERT_TRUE(same(p, T(0))) << "key " << k << " of " << length;
           else
-            ASSERT_NEAR(p, std::exp(0.5 * double(original[row * keys + k]) - highest) / sum,
-                        20 * std::numeric_limits<T>::epsilon());
+            ASSERT_NEAR(
+                p,
+                std::exp(0.5 * double(original[row * keys + k]) - highest) /
+                    sum,
+                20 * std::numeric_limits<T>::epsilon());
         }
       }
     }
@@ -59,9 +63,12 @@ TYPED_TEST(Softmax, GradientBitForBit) {
   using T = TypeParam;
   Compiled compiled(kernels<T>());
   for (int64_t keys : kKeys) {
-    std::vector<T> p = random<T>(6 * keys, 1), dp = random<T>(6 * keys, 2), expected(dp.size());
+    std::vector<T> p = random<T>(6 * keys, 1), dp = random<T>(6 * keys, 2),
+                   expected(dp.size());
     for (int64_t row = 0; row < 6; ++row) {
-      T sum = laneSum<T>(1, keys, [&](int64_t k) { return p[row * keys + k] * dp[row * keys + k]; });
+      T sum = laneSum<T>(1, keys, [&](int64_t k) {
+        return p[row * keys + k] * dp[row * keys + k];
+      });
       for (int64_t i = row * keys; i < (row + 1) * keys; ++i)
         expected[i] = (T(0.5) * p[i]) * (dp[i] - sum);
     }
