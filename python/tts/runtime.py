@@ -229,7 +229,7 @@ class Session:
 
     def _as_tensor(self, name: str, array, bucket: int) -> np.ndarray:
         dtype, shape = self.describe(name, bucket)
-        data = np.ascontiguousarray(array, dtype)
+        data = np.asarray(array, dtype, order="C")  # ascontiguousarray would turn a scalar into a vector
         if data.shape != shape:
             raise ValueError(f"tensor '{name}' has the shape {shape}, not {data.shape}")
         return data
