@@ -10,8 +10,10 @@
 #include "Runtime/Train/Train.h"
 #include "tts-runtime/Abi.h"
 #include <cstdio>
+#include <cstdlib>
 #include <malloc.h>
 #include <new>
+#include <unistd.h>
 
 using namespace tts::rt;
 
@@ -20,6 +22,17 @@ namespace {
 int complain(Exit code, const std::string &text) {
   std::fprintf(stderr, "error: %s\n", text.c_str());
   return int(code);
+}
+
+/// libgomp's threads wait for each other by spinning 300,000 times (13 ms),
+/// which on a machine with other work costs a multiple of the update itself;
+/// 1,000 times are enough between two entries. It reads the number before main,
+/// so this program starts once more in its own place. Failing is no harm.
+void startWithShortSpins(char **argv) {
+  if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
+    return; // the user's choice, or the second time
+  setenv("GOMP_SPINCOUNT", "1000", 1);
+  execv("/proc/self/exe", argv);
 }
 
 /// What the plan will hold in all must fit now: later it would be a kill.
@@ -53,6 +66,7 @@ void run(int argc, char **argv) {
 } // namespace
 
 int tts_main(int argc, char **argv) {
+  startWithShortSpins(argv);
   try {
     run(argc, argv);
     return 0;
