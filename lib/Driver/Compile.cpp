@@ -65,7 +65,6 @@ llvm::Error build(Compilation &compilation, const CompileFlags &own,
     return object.takeError();
   cpu::ObjectOptions options;
   options.march = own.march;
-  if (const char *level = getenv("DRV_OPT")) options.optLevel = atoi(level);
   if (failed(cpu::emitObject(*machine, object->getPath(), options)))
     return compilation.failure("check --march, or report this");
   return link(object->getPath(), runtime, program.getPath(),

@@ -5,6 +5,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace tts;
@@ -32,14 +34,42 @@ void tts::freeOptionNames() {
   }
 }
 
+namespace {
+/// Keeps what is written to stderr while it lives: LLVM prints some of its
+/// complaints there whatever stream it is given.
+class CapturedStderr {
+public:
+  CapturedStderr() : saved(dup(2)), file(memfd_create("stderr", 0)) {
+    dup2(file, 2);
+  }
+  ~CapturedStderr() { close(file); }
+
+  /// Ends the capture; the text.
+  std::string take() {
+    dup2(saved, 2);
+    close(saved);
+    std::string text(lseek(file, 0, SEEK_END), '\0');
+    ssize_t length = pread(file, text.data(), text.size(), 0);
+    text.resize(std::max<ssize_t>(length, 0));
+    return text;
+  }
+
+private:
+  int saved, file;
+};
+} // namespace
+
 Error tts::parseCommandLine(int argc, char **argv, StringRef overview) {
-  std::string text;
-  raw_string_ostream errors(text);
-  if (cl::ParseCommandLineOptions(argc, argv, overview, &errors))
+  CapturedStderr captured;
+  bool isParsed = cl::ParseCommandLineOptions(argc, argv, overview, &errs());
+  std::string text = captured.take();
+  if (isParsed) {
+    errs() << text;
     return Error::success();
+  }
   // "tool: Unknown command line argument '--x'.  Try: 'tool --help'"
   StringRef what = StringRef(text).split('\n').first;
-  what.consume_front(StringRef(argv[0]));
+  what.consume_front(argv[0]);
   what.consume_front(sys::path::filename(argv[0]));
   what = what.ltrim(": ").split(".  Try").first.rtrim("!.");
   return badUsage("command line", what, "see --help");

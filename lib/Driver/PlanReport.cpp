@@ -54,7 +54,7 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
   os << "plan of " << compilation.getPath() << " on " << request.hardware.name
      << ", " << request.threads << " threads, 1 rank (1 data x 1 stage), "
      << request.precision << "\n";
-  os << llvm::formatv("  batch {0}; predicted {1:f3} s per update\n",
+  os << llvm::formatv("  batch {0}; predicted {1:f4} s per update\n",
                       plan.ladder.getSettings().batch, plan.stepSeconds);
   os << llvm::formatv("  {0,-24} {1,12} {2,8} {3,14}\n", "bucket",
                       "micro-batch", "share", "s/micro-batch");

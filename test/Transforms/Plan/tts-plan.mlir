@@ -9,8 +9,8 @@
 // RUN: not tts-opt --tts-plan=ranks=2 %s 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not tts-opt --tts-plan %s 2>&1 | FileCheck %s --check-prefix=BATCH
 
-// CHECK: tts.plan = #tts.plan<precision = "fp32", threads = 1, micro_batches = array<i64: {{[124], [124]}}>>
-// PINNED: micro_batches = array<i64: 2, 2>
+// CHECK: tts.plan = #tts.plan<precision = "fp32", threads = 1, micro_batches = [{{[124], [124]}}]>
+// PINNED: micro_batches = [2, 2]
 // SOURCE: is not differentiated yet; run tts-differentiate first
 // SMALL: no plan fits 1024 bytes (0.000 GiB): smallest feasible budget: {{[0-9]+}} bytes
 // SIZE: memory-budget 'much' is no size
