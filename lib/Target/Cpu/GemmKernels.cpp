@@ -26,19 +26,24 @@ rt::GemmAttr getShape(MLIRContext *context, ArrayRef<int64_t> s) {
 struct GemmKernels : tts::cpu::impl::GemmKernelsPassBase<GemmKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    llvm::DenseMap<Attribute, func::FuncOp> kernels;
+    llvm::DenseMap<Attribute, func::FuncOp> kernels[2]; // f32, f64
     Builder builder(&getContext());
     module.walk([&](rt::EntryOp entry) {
       ArrayRef<int64_t> scalars = entry.getScalars();
-      if (entry.getFunction() != "rt.gemm" ||
-          scalars[TTS_GEMM_DTYPE] != TTS_F64)
+      if (entry.getFunction() != "rt.gemm")
+        return;
+      bool isF64 = scalars[TTS_GEMM_DTYPE] == TTS_F64;
+      if (!isF64 && scalars[TTS_GEMM_SCRATCH] >= 0)
         return;
       rt::GemmAttr shape = getShape(&getContext(), scalars);
-      func::FuncOp &kernel = kernels[shape];
-      if (!kernel)
-        kernel = emitGemmKernel(
-            module, "gemm_f64_" + std::to_string(kernels.size()), shape,
-            builder.getF64Type());
+      func::FuncOp &kernel = kernels[isF64][shape];
+      if (!kernel) {
+        std::string name = (isF64 ? "gemm_f64_" : "gemm_f32_") +
+                           std::to_string(kernels[isF64].size());
+        Type element =
+            isF64 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+        kernel = emitGemmKernel(module, name, shape, element);
+      }
       entry.setFunction(kernel.getName());
       entry.setScalars({});
     });

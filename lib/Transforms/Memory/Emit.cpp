@@ -144,9 +144,9 @@ private:
         getAccess(program.place(gemm.getC()), gemm.getOffsetC() * element,
                   span(s.getM(), s.getN(), s.getLdc(), s.getStrideC()),
                   s.getBeta() ? TTS_READ_WRITE : TTS_WRITE)};
-    int64_t scratch = 0;
+    auto asked = gemm->getAttrOfType<IntegerAttr>(rt::kScratchAttr);
+    int64_t scratch = asked ? asked.getInt() : 0; // -1: no library serves it
     if (Storage *storage = program.scratch.lookup(gemm)) {
-      scratch = storage->size;
       operands.push_back(getAccess({storage, 0}, 0, scratch, TTS_WRITE));
     }
     int64_t dtype = type.getElementType().isF64() ? TTS_F64 : TTS_F32;

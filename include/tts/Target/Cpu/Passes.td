@@ -34,17 +34,19 @@ def GemmScratchPass : Pass<"tts-cpu-gemm-scratch", "::mlir::ModuleOp"> {
   let summary = "writes on each f32 rt.gemm the scratch bytes that oneDNN asks for";
   let description = [{
     Assumes: programs of rt ops on tensors, `tts.plan` for the number of
-    threads. Guarantees: `rt.scratch` on every f32 product. Scratch depends on
+    threads. Guarantees: `rt.scratch` on every f32 product, -1 where
+    oneDNN has only implementations that allocate in every call (one column, for
+    example). Scratch depends on
     oneDNN's version, the instruction set and the threads: the runtime asks
     again at start and refuses a larger answer.
   }];
 }
 
 def GemmKernelsPass : Pass<"tts-cpu-gemm-kernels", "::mlir::ModuleOp"> {
-  let summary = "generates a kernel for each f64 matrix product";
+  let summary = "generates a kernel for each matrix product that oneDNN cannot serve";
   let description = [{
     Assumes: `rt.entry`s (after tts-memory). Guarantees: no `rt.gemm` in f64,
-    which oneDNN lacks; entries of one shape share a kernel.
+    which oneDNN lacks, and none in f32 without a tame implementation; entries of one shape share a kernel.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

@@ -37,7 +37,8 @@ inline constexpr llvm::StringLiteral kPersistentAttr = "rt.persistent_bytes";
 inline constexpr llvm::StringLiteral kBuffersAttr = "rt.buffers";
 /// Dictionary with the structure of the table's JSON manifest.
 inline constexpr llvm::StringLiteral kManifestAttr = "rt.manifest";
-/// i64 of an rt.gemm: bytes of scratch the library asks for, set by the target.
+/// i64 of an rt.gemm: bytes of scratch the library asks for, -1 where it has no
+/// implementation that keeps to them and one is generated. Set by the target.
 inline constexpr llvm::StringLiteral kScratchAttr = "rt.scratch";
 } // namespace tts::rt
 
