@@ -55,6 +55,16 @@ Executor::Executor(const Table &table, const TtsKernel *kernels,
   }
 }
 
+/// Below this a second thread costs more than it saves.
+static constexpr uint64_t worthThreads = 16 << 10;
+
+uint64_t Executor::operandBytes(const TtsEntry &entry) const {
+  uint64_t bytes = 0;
+  for (uint32_t o = 0; o < entry.num_operands; ++o)
+    bytes += table.operands[entry.first_operand + o].size;
+  return bytes;
+}
+
 void Executor::prepare(uint32_t index, TtsKernel kernel) {
   const TtsEntry &entry = table.entries[index];
   const TtsFunction &function = table.functions[entry.function];
@@ -65,6 +75,7 @@ void Executor::prepare(uint32_t index, TtsKernel kernel) {
   call.range = entry.range;
   if (function.kind == TTS_FUNCTION_KERNEL) {
     call.kernel = kernel;
+    call.threads = operandBytes(entry) < worthThreads ? 1 : threads;
     if (!kernel)
       throw Error(Exit::Refused, where, "kernel '" + name + "' is missing",
                   "recompile the model");
@@ -87,7 +98,7 @@ void Executor::run(uint32_t index) {
   for (uint32_t i = 0; i < program.num_entries; ++i) {
     const Call &call = calls[program.first_entry + i];
     if (call.kernel)
-      parallelFor(call.kernel, call.operands, call.range, threads);
+      parallelFor(call.kernel, call.operands, call.range, call.threads);
     else
       call.gemm->run(library.stream(), call.operands);
   }

@@ -51,8 +51,10 @@ private:
     const Gemm *gemm = nullptr;
     void *const *operands = nullptr;
     int64_t range = 0;
+    int threads = 1;
   };
   void prepare(uint32_t entry, TtsKernel kernel);
+  uint64_t operandBytes(const TtsEntry &entry) const;
 
   const Table &table;
   int threads;
