@@ -83,7 +83,7 @@ def Tts_PlanAttr : Tts_Attr<"Plan", "plan"> {
     Stands on the module as `tts.plan`.
 
     Example: `#tts.plan<precision = "fp32", threads = 2,
-    micro_batches = array<i64: 8, 4>>`
+    micro_batches = [8, 4]>`
   }];
   let parameters = (ins "::mlir::StringAttr":$precision, "int64_t":$threads,
                         "::mlir::DenseI64ArrayAttr":$micro_batches);

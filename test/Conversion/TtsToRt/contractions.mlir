@@ -1,0 +1,58 @@
+// RUN: tts-opt --tts-select %s | FileCheck %s -enable-var-scope
+
+// CHECK-LABEL: func.func @linear(
+// CHECK-SAME: %[[X:.*]]: tensor<2x5x8xf32>{{.*}}, %[[W:.*]]: tensor<3x8xf32>
+// CHECK: %[[Y:.*]] = rt.empty : tensor<2x5x3xf32>
+// CHECK: rt.gemm %[[X]], %[[W]] into %[[Y]]
+// CHECK-SAME: <m = 10, n = 3, k = 8, lda = 8, ldb = 8, ldc = 3, transposeA = false, transposeB = true, beta = 0, batch = 1
+func.func @linear(%x: tensor<2x5x8xf32> {tts.input = "x"}, %w: tensor<3x8xf32> {tts.param = "w"})
+    -> (tensor<2x5x3xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
+  %y = tts.linear %x, %w {transpose} : tensor<2x5x8xf32>, tensor<3x8xf32> to tensor<2x5x3xf32>
+  return %y : tensor<2x5x3xf32>
+}
+
+// The unshifted tap overwrites all rows of all utterances at once; a shifted
+// one adds to the rows it reaches, per utterance.
+// CHECK-LABEL: func.func @conv1d(
+// CHECK: %[[C:.*]] = rt.gemm {{.*}} <m = 10, n = 4, k = 8, {{.*}} beta = 0, batch = 1, {{.*}}> {offset_b = 32 : i64}
+// CHECK: %[[L:.*]] = rt.gemm {{.*}} into %[[C]] <m = 4, n = 4, k = 8, {{.*}} beta = 1, batch = 2, strideA = 40, strideB = 0, strideC = 20> {offset_c = 4 : i64}
+// CHECK: rt.gemm {{.*}} into %[[L]] <m = 4, {{.*}}> {offset_a = 8 : i64, offset_b = 64 : i64}
+func.func @conv1d(%x: tensor<2x5x8xf32> {tts.input = "x"}, %w: tensor<3x8x4xf32> {tts.param = "w"})
+    -> (tensor<2x5x4xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
+  %y = tts.conv1d %x, %w {left = 1} : tensor<2x5x8xf32>, tensor<3x8x4xf32> to tensor<2x5x4xf32>
+  return %y : tensor<2x5x4xf32>
+}
+
+// A tap that no row of a short sequence reaches makes no product.
+// CHECK-LABEL: func.func @short(
+// CHECK-COUNT-3: rt.gemm
+// CHECK-NOT: rt.gemm
+// CHECK: return
+func.func @short(%x: tensor<1x2x8xf32> {tts.input = "x"}, %w: tensor<9x8x4xf32> {tts.param = "w"})
+    -> (tensor<1x2x4xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
+  %y = tts.conv1d %x, %w {left = 4} : tensor<1x2x8xf32>, tensor<9x8x4xf32> to tensor<1x2x4xf32>
+  return %y : tensor<1x2x4xf32>
+}
+
+// The filter's gradient adds into the accumulator's own storage.
+// CHECK-LABEL: func.func @filter_grad(
+// CHECK-SAME: %[[ACC:.*]]: tensor<1x8x4xf32>
+// CHECK: rt.gemm {{.*}} into %[[ACC]] <m = 8, n = 4, k = 10, {{.*}} transposeA = true, transposeB = false, beta = 1
+func.func @filter_grad(%acc: tensor<1x8x4xf32> {tts.gradient = "w"}, %x: tensor<2x5x8xf32> {tts.input = "x"},
+                       %dy: tensor<2x5x4xf32> {tts.input = "dy"})
+    -> (tensor<1x8x4xf32> {tts.gradient = "w"}) attributes {tts.program = "backward"} {
+  %dw = tts.conv1d_filter_grad %x, %dy into %acc : tensor<1x8x4xf32> {left = 0} : tensor<2x5x8xf32>, tensor<2x5x4xf32> to tensor<1x8x4xf32>
+  return %dw : tensor<1x8x4xf32>
+}
+
+// Heads are strided views, utterances come one after another; the only square
+// tensor is one utterance's.
+// CHECK-LABEL: func.func @attention(
+// CHECK-COUNT-2: rt.empty : tensor<2x5x5xf32>
+// CHECK-NOT: rt.empty : tensor<2x5x5xf32>
+// CHECK: return
+func.func @attention(%q: tensor<2x5x8xf32> {tts.input = "q"}, %n: tensor<2xi32> {tts.input = "n"})
+    -> (tensor<2x5x8xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
+  %y = tts.attention %q, %q, %q, %n {heads = 2} : tensor<2x5x8xf32>, tensor<2xi32>
+  return %y : tensor<2x5x8xf32>
+}
