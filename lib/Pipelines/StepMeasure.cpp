@@ -12,8 +12,9 @@ using namespace tts;
 
 namespace {
 
-/// The time model: a matrix product takes its flops and the traffic of its
-/// operands, a kernel its traffic; each has a fixed cost of being called.
+/// The time model: a matrix product takes its flops or the traffic of its
+/// operands, whichever is longer, a kernel its traffic; each has a fixed cost
+/// of being called.
 struct TimeModel {
   double flopsPerSecond, bytesPerSecond, entrySeconds, callSeconds;
 
@@ -27,7 +28,7 @@ struct TimeModel {
     double flops = 2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] *
                    s[TTS_GEMM_BATCH];
     return entrySeconds + callSeconds * s[TTS_GEMM_BATCH] +
-           flops / flopsPerSecond + bytes / bytesPerSecond;
+           std::max(flops / flopsPerSecond, bytes / bytesPerSecond);
   }
 };
 

@@ -45,4 +45,4 @@ with tempfile.TemporaryDirectory() as folder:
             faults.append(f"{flags}: exit {done.returncode}: {done.stderr!r}, expected 2: {expected!r}")
         if os.listdir(folder):
             faults.append(f"{flags}: left {os.listdir(folder)}")
-sys.exit("\n".join(faults))
+sys.exit("\n".join(faults) or 0)
