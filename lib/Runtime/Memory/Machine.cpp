@@ -36,22 +36,52 @@ uint64_t field(const char *text, const char *key, uint64_t otherwise) {
             : otherwise;
 }
 
-/// What one control group leaves: memory.max − memory.current, counting its
+/// Where a version of the control groups keeps its numbers.
+struct GroupFiles {
+  const char *line; ///< of /proc/self/cgroup, before the group's path
+  const char *mount, *limit, *usage, *cacheKey;
+};
+constexpr GroupFiles versions[] = {
+    {"0::/", "/sys/fs/cgroup", "/memory.max", "/memory.current", "\nfile "},
+    {":memory:/", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes",
+     "/memory.usage_in_bytes", "\ntotal_cache "},
+};
+
+/// What one control group leaves: its limit less what is used, counting its
 /// page cache as free because the kernel drops that first.
-uint64_t groupLeaves(const std::string &folder) {
+uint64_t groupLeaves(const GroupFiles &files, const std::string &path) {
   char text[4096];
-  readSmall((folder + "/memory.max").c_str(), text);
+  std::string folder = files.mount + path;
+  readSmall((folder + files.limit).c_str(), text);
   if (text[0] < '0' || text[0] > '9')
     return unlimited; // "max", or no such file
   uint64_t limit = std::strtoull(text, nullptr, 10);
-  readSmall((folder + "/memory.current").c_str(), text);
+  readSmall((folder + files.usage).c_str(), text);
   uint64_t current = std::strtoull(text, nullptr, 10);
   readSmall((folder + "/memory.stat").c_str(), text);
   uint64_t cache = 0;
-  if (const char *at = std::strstr(text, "\nfile "))
-    cache = std::strtoull(at + 6, nullptr, 10);
+  if (const char *at = std::strstr(text, files.cacheKey))
+    cache = std::strtoull(at + std::strlen(files.cacheKey), nullptr, 10);
   current -= cache < current ? cache : current;
   return limit > current ? limit - current : 0;
+}
+
+/// The least that this process's group and the groups above it leave.
+uint64_t groupsLeave(const GroupFiles &files) {
+  char text[4096];
+  readSmall("/proc/self/cgroup", text);
+  const char *line = std::strstr(text, files.line);
+  if (!line)
+    return unlimited;
+  const char *begin = line + std::strlen(files.line) - 1;
+  std::string path(begin, std::strcspn(begin, "\n"));
+  uint64_t least = groupLeaves(files, path == "/" ? "" : path);
+  while (path.size() > 1) {
+    path.resize(path.rfind('/'));
+    uint64_t leaves = groupLeaves(files, path);
+    least = leaves < least ? leaves : least;
+  }
+  return least;
 }
 
 } // namespace
@@ -72,19 +102,11 @@ uint64_t availableMemory() {
   char text[4096];
   readSmall("/proc/meminfo", text);
   uint64_t available = field(text, "MemAvailable:", unlimited);
-  readSmall("/proc/self/cgroup", text);
-  const char *line = std::strstr(text, "0::/");
-  if (!line)
-    return available;
-  std::string path(line + 3, std::strcspn(line + 3, "\n"));
-  while (true) { // the group and every group above it
-    uint64_t leaves = groupLeaves("/sys/fs/cgroup" + path);
+  for (const GroupFiles &files : versions) {
+    uint64_t leaves = groupsLeave(files);
     available = leaves < available ? leaves : available;
-    size_t slash = path.rfind('/');
-    if (slash == std::string::npos || path == "/")
-      return available;
-    path.resize(slash);
   }
+  return available;
 }
 
 } // namespace tts::rt
