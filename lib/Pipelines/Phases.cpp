@@ -52,23 +52,28 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
     TtsSpecializeOptions specialize;
     specialize.onlyBucket = options.onlyBucket.value_or(-1);
     manager.addPass(createTtsSpecialize(specialize));
+    addContract(manager, "specialize", options);
     break;
   }
   case Phase::Precision:
     manager.addPass(createTtsPrecision());
+    addContract(manager, "precision", options);
     break;
   case Phase::Select:
     manager.addPass(createTtsSelect());
+    addContract(manager, "select", options);
     manager.addPass(cpu::createGemmScratchPass());
     break;
   case Phase::Memory:
     manager.addPass(createTtsMemory());
+    addContract(manager, "memory", options);
     break;
   case Phase::Lower:
     manager.addPass(cpu::createGemmKernelsPass());
     manager.addPass(createTtsToKernelsPass());
     cpu::buildKernelsToLLVMPipeline(manager);
     manager.addPass(createRtToLLVMPass());
+    addContract(manager, "lower", options);
     break;
   }
 }

@@ -45,6 +45,19 @@ llvm::LogicalResult checkParametersAgree(mlir::ModuleOp module);
 /// an update; frozen ones none.
 llvm::LogicalResult checkGradients(mlir::ModuleOp module);
 
+//===-- from static shapes to machine code --------------------------------===//
+
+/// Tensors of static shape without an encoding.
+llvm::LogicalResult checkStaticShapes(mlir::ModuleOp module);
+/// Floats are of the plan's element type.
+llvm::LogicalResult checkElementTypes(mlir::ModuleOp module);
+/// Programs hold launches, library calls and views only.
+llvm::LogicalResult checkOnlyRtOps(mlir::ModuleOp module);
+/// Programs are entries, every operand lies inside its buffer and the arena.
+llvm::LogicalResult checkEntries(mlir::ModuleOp module);
+/// Nothing but the LLVM dialect, no external symbol outside the ABI list.
+llvm::LogicalResult checkSymbols(mlir::ModuleOp module);
+
 } // namespace tts
 
 #endif // TTS_LIB_TRANSFORMS_VERIFY_CHECKS_H

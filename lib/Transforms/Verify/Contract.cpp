@@ -29,6 +29,11 @@ static ArrayRef<Level> getLevels() {
        {checkPrograms, checkOnlyTtsOps, checkStableNames, checkNamedSizes,
         checkUniqueRoles, checkParametersAgree, checkDenominators,
         checkArgumentsUsed, checkStash, checkDistinctResults, checkGradients}},
+      {"specialize", {checkOnlyTtsOps, checkStableNames, checkStaticShapes}},
+      {"precision", {checkOnlyTtsOps, checkStaticShapes, checkElementTypes}},
+      {"select", {checkStaticShapes, checkOnlyRtOps, checkDistinctResults}},
+      {"memory", {checkEntries}},
+      {"lower", {checkSymbols}},
   };
   return levels;
 }

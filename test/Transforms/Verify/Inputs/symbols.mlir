@@ -1,0 +1,2 @@
+llvm.func @expf(f32) -> f32
+llvm.func @malloc(i64) -> !llvm.ptr
