@@ -66,8 +66,9 @@ llvm::Error checkAscending(ArrayRef<Dims> buckets) {
       if (before == buckets[i - 1].end() ||
           buckets[i].size() != buckets[i - 1].size())
         return badUsage("buckets",
-                        "bucket " + Twine(i) + " names other dimensions than "
-                        "the one before",
+                        "bucket " + Twine(i) +
+                            " names other dimensions than "
+                            "the one before",
                         "name the same dimensions in each");
       if (size < before->second)
         return badUsage("buckets",

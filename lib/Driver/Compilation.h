@@ -37,6 +37,8 @@ public:
   llvm::StringRef getPath() const { return path; }
   llvm::StringRef getModelHash() const { return modelHash; }
   const PlanningFlags &getFlags() const { return flags; }
+  /// tts.batch of the file, before flags.
+  int64_t getBatchOfModel() const { return batchOfModel; }
 
 private:
   mlir::MLIRContext &context;
@@ -46,11 +48,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   PlanRequest request;
   std::optional<PlanResult> result;
-  /// tts.batch of the file, before flags.
   int64_t batchOfModel = 0;
-
-public:
-  int64_t getBatchOfModel() const { return batchOfModel; }
 };
 
 /// SHA-256 in lower-case hexadecimal digits.

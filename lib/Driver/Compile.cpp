@@ -17,9 +17,9 @@ using namespace tts;
 
 namespace {
 struct CompileFlags {
-  llvm::cl::opt<std::string> input{
-      llvm::cl::Positional, llvm::cl::desc("<model.mlir>"),
-      llvm::cl::cat(PlanningFlags::category())};
+  llvm::cl::opt<std::string> input{llvm::cl::Positional,
+                                   llvm::cl::desc("<model.mlir>"),
+                                   llvm::cl::cat(PlanningFlags::category())};
   llvm::cl::opt<std::string> output{
       "o", llvm::cl::desc("executable, or a library where it ends with .so"),
       llvm::cl::value_desc("filename"),

@@ -79,7 +79,9 @@ Expected<Corpus> tts::readCorpus(StringRef directory) {
     if (!numbers || numbers->size() != 3)
       return damaged("has a row of length_histogram that is not [text, "
                      "frames, count]");
-    auto at = [&](size_t i) { return (*numbers)[i].getAsInteger().value_or(0); };
+    auto at = [&](size_t i) {
+      return (*numbers)[i].getAsInteger().value_or(0);
+    };
     corpus.histogram.push_back({at(0), at(1), at(2)});
   }
   return corpus;

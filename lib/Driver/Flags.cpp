@@ -3,6 +3,7 @@
 #include "Flags.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <sys/mman.h>
@@ -12,13 +13,13 @@ using namespace llvm;
 using namespace tts;
 
 static constexpr StringLiteral kNames[] = {
-    "memory-budget", "target",       "gpu-arch",   "hardware",
-    "threads",       "ranks",        "pipeline",   "shard-states",
-    "batch",         "batch-frames", "allow-batch-change",
-    "lr-scale",      "lr-base-batch", "micro-batch", "precision",
-    "remat",         "bucket",       "buckets-from", "optimizer",
-    "grad-clip",     "ema",          "freeze",     "deterministic",
-    "explain",       "plan-json",    "plan-table", "stop-after"};
+    "memory-budget", "target",       "gpu-arch",           "hardware",
+    "threads",       "ranks",        "pipeline",           "shard-states",
+    "batch",         "batch-frames", "allow-batch-change", "lr-scale",
+    "lr-base-batch", "micro-batch",  "precision",          "remat",
+    "bucket",        "buckets-from", "optimizer",          "grad-clip",
+    "ema",           "freeze",       "deterministic",      "explain",
+    "plan-json",     "plan-table",   "stop-after"};
 
 void tts::freeOptionNames() {
   static std::vector<std::string> renamed;
@@ -60,6 +61,8 @@ private:
 } // namespace
 
 Error tts::parseCommandLine(int argc, char **argv, StringRef overview) {
+  cl::SetVersionPrinter(
+      [](raw_ostream &os) { os << "tts 0.1, LLVM " LLVM_VERSION_STRING "\n"; });
   CapturedStderr captured;
   bool isParsed = cl::ParseCommandLineOptions(argc, argv, overview, &errs());
   std::string text = captured.take();
@@ -101,8 +104,7 @@ PlanningFlags::PlanningFlags()
                inPlanning()),
       shardStates("shard-states", cl::init("auto"), cl::desc("auto or none"),
                   inPlanning()),
-      batch("batch", cl::desc("utterances per optimizer update"),
-            inPlanning()),
+      batch("batch", cl::desc("utterances per optimizer update"), inPlanning()),
       batchFrames("batch-frames", cl::desc("frames per optimizer update"),
                   inPlanning()),
       allowBatchChange("allow-batch-change",
@@ -112,10 +114,9 @@ PlanningFlags::PlanningFlags()
                   inPlanning()),
       microBatch("micro-batch", cl::init("auto"),
                  cl::desc("auto, or pins the micro-batch"), inPlanning()),
-      precision("precision", cl::init("auto"),
-                cl::desc("auto, fp32 or fp64"), inPlanning()),
-      remat("remat", cl::init("auto"), cl::desc("auto or none"),
-            inPlanning()),
+      precision("precision", cl::init("auto"), cl::desc("auto, fp32 or fp64"),
+                inPlanning()),
+      remat("remat", cl::init("auto"), cl::desc("auto or none"), inPlanning()),
       buckets("bucket", cl::value_desc("text=64,frames=300"),
               cl::desc("a length bucket; repeat, ascending"), inPlanning()),
       bucketsFrom("buckets-from", cl::value_desc("DIR"),
@@ -128,28 +129,47 @@ PlanningFlags::PlanningFlags()
       freeze("freeze", cl::value_desc("GLOB"),
              cl::desc("parameters that are not trained; repeatable"),
              inPlanning()),
-      deterministic("deterministic",
-                    cl::desc("bit-equal on 1, 2 and 4 ranks"), inPlanning()),
+      deterministic("deterministic", cl::desc("bit-equal on 1, 2 and 4 ranks"),
+                    inPlanning()),
       explain("explain", cl::desc("the candidates, and why the winner won"),
               inPlanning()),
       planJson("plan-json", cl::value_desc("FILE"),
                cl::desc("writes the plan without compiling"), inPlanning()),
-      planTable("plan-table", cl::init("text"),
-                cl::desc("text or none"), inPlanning()),
+      planTable("plan-table", cl::init("text"), cl::desc("text or none"),
+                inPlanning()),
       stopAfter("stop-after", cl::value_desc("PHASE"),
                 cl::desc("differentiate, plan, specialize, precision, select, "
                          "memory or lower"),
                 inPlanning()) {}
 
 bool PlanningFlags::isPlanning() const {
-  const cl::Option *all[] = {
-      &memoryBudget, &target,     &gpuArch,     &hardware,
-      &threads,      &ranks,      &pipeline,    &shardStates,
-      &batch,        &batchFrames, &allowBatchChange, &lrScale,
-      &lrBaseBatch,  &microBatch, &precision,   &remat,
-      std::addressof(buckets), &bucketsFrom, &optimizer, &gradClip,
-      &ema,          std::addressof(freeze), &deterministic, &explain,
-      &planJson,     &planTable,  &stopAfter};
+  const cl::Option *all[] = {&memoryBudget,
+                             &target,
+                             &gpuArch,
+                             &hardware,
+                             &threads,
+                             &ranks,
+                             &pipeline,
+                             &shardStates,
+                             &batch,
+                             &batchFrames,
+                             &allowBatchChange,
+                             &lrScale,
+                             &lrBaseBatch,
+                             &microBatch,
+                             &precision,
+                             &remat,
+                             std::addressof(buckets),
+                             &bucketsFrom,
+                             &optimizer,
+                             &gradClip,
+                             &ema,
+                             std::addressof(freeze),
+                             &deterministic,
+                             &explain,
+                             &planJson,
+                             &planTable,
+                             &stopAfter};
   return any_of(all, [](const cl::Option *option) {
     return option->getNumOccurrences() > 0;
   });

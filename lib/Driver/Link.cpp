@@ -57,8 +57,8 @@ Error tts::link(StringRef object, StringRef runtime, StringRef output,
   // The linker's own temporary state must not make two links differ.
   args.append({"-Wl,--build-id=none", "-Wl,-z,noexecstack"});
   if (isShared)
-    args.append({"-shared", "-Wl,--whole-archive", runtime,
-                 "-Wl,--no-whole-archive"});
+    args.append(
+        {"-shared", "-Wl,--whole-archive", runtime, "-Wl,--no-whole-archive"});
   else
     args.push_back(runtime);
   args.append({"-ldnnl", "-lgomp", "-lpthread", "-lm"});
@@ -69,12 +69,13 @@ Error tts::link(StringRef object, StringRef runtime, StringRef output,
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
   std::string message;
-  int code = sys::ExecuteAndWait(*compiler, args, std::nullopt, redirects, 0,
-                                 0, &message);
+  int code = sys::ExecuteAndWait(*compiler, args, std::nullopt, redirects, 0, 0,
+                                 &message);
   std::string fault = code ? firstError(log) : "";
   sys::fs::remove(log);
   if (code == 0)
     return Error::success();
-  return badInput("c++", "linking failed: " + (message.empty() ? fault : message),
+  return badInput("c++",
+                  "linking failed: " + (message.empty() ? fault : message),
                   "install libdnnl-dev and g++ as scripts/setup.sh does");
 }

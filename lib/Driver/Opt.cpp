@@ -33,8 +33,8 @@ llvm::Error runPlanning(Compilation &compilation, StringRef input,
   const PlanningFlags &flags = compilation.getFlags();
   if (auto error = flags.check())
     return error;
-  Phase last = flags.stopAfter.empty() ? Phase::Precision
-                                       : *parsePhase(flags.stopAfter);
+  Phase last =
+      flags.stopAfter.empty() ? Phase::Precision : *parsePhase(flags.stopAfter);
   if (auto error = compilation.load(input))
     return error;
   if (auto error = compilation.differentiate())
@@ -59,8 +59,9 @@ llvm::Error runPlanning(Compilation &compilation, StringRef input,
 int tts::runOpt(int argc, char **argv) {
   freeOptionNames();
   static PlanningFlags flags;
-  static llvm::cl::opt<std::string> input(
-      llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"));
+  static llvm::cl::opt<std::string> input(llvm::cl::Positional,
+                                          llvm::cl::desc("<input file>"),
+                                          llvm::cl::init("-"));
   static llvm::cl::opt<std::string> output(
       "o", llvm::cl::desc("Output filename"), llvm::cl::value_desc("filename"),
       llvm::cl::init("-"));
@@ -72,12 +73,11 @@ int tts::runOpt(int argc, char **argv) {
   registerAllExtensions(registry);
   tts::registerDialects(registry);
   registerMlirOptFlags(registry);
-  if (auto error = parseCommandLine(
-          argc, argv, "Compiler of text-to-speech training\n"))
+  if (auto error =
+          parseCommandLine(argc, argv, "Compiler of text-to-speech training\n"))
     return reportFailure(std::move(error));
   if (!flags.isPlanning())
-    return asMainReturnCode(
-        MlirOptMain(argc, argv, input, output, registry));
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
 
   MLIRContext context(registry);
   Compilation compilation(context, flags);

@@ -17,9 +17,8 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef target) {
   llvm::SmallString<256> path;
   int descriptor;
   if (auto code = llvm::sys::fs::createUniqueFile(
-          target + ".tmp-%%%%%%", descriptor, path,
-          llvm::sys::fs::OF_None, llvm::sys::fs::all_read |
-                                      llvm::sys::fs::all_write))
+          target + ".tmp-%%%%%%", descriptor, path, llvm::sys::fs::OF_None,
+          llvm::sys::fs::all_read | llvm::sys::fs::all_write))
     return cannotWrite(target, code);
   llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true).flush();
   llvm::sys::RemoveFileOnSignal(path);

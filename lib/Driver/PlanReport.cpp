@@ -24,8 +24,8 @@ std::string bucketText(BucketAttr bucket) {
 }
 
 SmallVector<BucketAttr> bucketsOf(ModuleOp module) {
-  return llvm::to_vector(module->getAttrOfType<ArrayAttr>(kBucketsAttr)
-                             .getAsRange<BucketAttr>());
+  return llvm::to_vector(
+      module->getAttrOfType<ArrayAttr>(kBucketsAttr).getAsRange<BucketAttr>());
 }
 
 void printBytes(llvm::raw_ostream &os, StringRef name, int64_t bytes) {
@@ -107,12 +107,11 @@ void tts::printCandidates(llvm::raw_ostream &os, Compilation &compilation) {
     bool isFront = llvm::any_of(plan.ladder.front(), [&](const auto &other) {
       return other.candidates == choice.candidates;
     });
-    StringRef verdict =
-        plan.fits && choice.candidates == plan.choice.candidates
-            ? "chosen: the fastest that fits"
-        : !isFront                            ? "another is no larger and faster"
-        : choice.peakBytes() > plan.budget    ? "over the budget"
-                                              : "fits, slower";
+    StringRef verdict = plan.fits && choice.candidates == plan.choice.candidates
+                            ? "chosen: the fastest that fits"
+                        : !isFront ? "another is no larger and faster"
+                        : choice.peakBytes() > plan.budget ? "over the budget"
+                                                           : "fits, slower";
     os << llvm::formatv("  {0,-24} {1,14} bytes {2,9:f4} s  {3}\n",
                         choiceText(plan.ladder, choice), choice.peakBytes(),
                         choice.stepSeconds, verdict);

@@ -76,8 +76,8 @@ int64_t tts::countEagerBytes(ModuleOp differentiated, int64_t batch,
     if (!kind || kind.getValue() != "forward")
       continue;
     for (auto bucket : buckets.getAsRange<BucketAttr>())
-      most = std::max(most, bytesOfForward(program, {bucket, batch,
-                                                     precision == "fp64"}));
+      most = std::max(
+          most, bytesOfForward(program, {bucket, batch, precision == "fp64"}));
   }
   return states + most;
 }

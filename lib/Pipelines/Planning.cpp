@@ -151,10 +151,9 @@ LogicalResult Planner::finish(PlanResult &result,
            << choice.arenaBytes << " bytes was packed into "
            << result.measure.arenaBytes
            << "; this is a fault of the compiler, please report it";
-  result.hostBufferBytes =
-      2 * batch *
-      *std::max_element(result.measure.hostBytes.begin(),
-                        result.measure.hostBytes.end());
+  result.hostBufferBytes = 2 * batch *
+                           *std::max_element(result.measure.hostBytes.begin(),
+                                             result.measure.hostBytes.end());
   result.overheadBytes = choice.overheadBytes;
   result.stepSeconds = choice.stepSeconds;
   return success();
@@ -172,11 +171,10 @@ FailureOr<PlanResult> Planner::choose(plan::Ladder ladder) {
   if (failed(finish(result, choice ? *choice : result.ladder.front().front())))
     return failure();
   const auto &classes = result.measure.live.classes;
-  int64_t states =
-      classes[TTS_CLASS_PARAMETERS] + classes[TTS_CLASS_GRADIENTS] +
-      classes[TTS_CLASS_OPTIMIZER] + classes[TTS_CLASS_EMA];
-  result.eagerBytes =
-      countEagerBytes(module, batch, request.precision, states);
+  int64_t states = classes[TTS_CLASS_PARAMETERS] +
+                   classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER] +
+                   classes[TTS_CLASS_EMA];
+  result.eagerBytes = countEagerBytes(module, batch, request.precision, states);
   return result;
 }
 
@@ -198,18 +196,16 @@ std::string tts::explainInfeasible(const PlanResult &result) {
   for (unsigned klass = 0; klass < plan::kNumClasses; ++klass)
     classes.push_back(
         {result.measure.live.classes[klass], plan::className(klass)});
-  llvm::stable_sort(classes, [](const auto &a, const auto &b) {
-    return a.first > b.first;
-  });
+  llvm::stable_sort(
+      classes, [](const auto &a, const auto &b) { return a.first > b.first; });
   std::string text;
   llvm::raw_string_ostream os(text);
   int64_t lacking = result.smallestBudget - result.budget;
   os << "smallest feasible budget: " << result.smallestBudget << " bytes ("
      << llvm::format("%.3f", result.smallestBudget / 0x1p30) << " GiB, "
      << lacking << " more than allowed), bound by ";
-  llvm::interleaveComma(ArrayRef(classes).take_front(3), os, [&](auto &c) {
-    os << c.second << " " << c.first;
-  });
+  llvm::interleaveComma(ArrayRef(classes).take_front(3), os,
+                        [&](auto &c) { os << c.second << " " << c.first; });
   int64_t ema = result.measure.live.classes[TTS_CLASS_EMA];
   os << "; cheapest way out: ";
   if (ema >= lacking)

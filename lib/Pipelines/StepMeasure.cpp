@@ -25,8 +25,8 @@ struct TimeModel {
     ArrayRef<int64_t> s = entry.getScalars();
     if (s.size() != TTS_GEMM_NUM_SCALARS)
       return entrySeconds + bytes / bytesPerSecond;
-    double flops = 2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] *
-                   s[TTS_GEMM_BATCH];
+    double flops =
+        2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] * s[TTS_GEMM_BATCH];
     return entrySeconds + callSeconds * s[TTS_GEMM_BATCH] +
            std::max(flops / flopsPerSecond, bytes / bytesPerSecond);
   }
@@ -41,10 +41,9 @@ uint64_t primitiveOf(rt::EntryOp entry) {
 void measureLive(ModuleOp module, StepMeasure &measure) {
   SmallVector<plan::ProgramSpan> programs;
   for (auto program : module.getOps<rt::ProgramOp>())
-    programs.push_back(
-        {program.getKind(), program.getBucket(),
-         static_cast<int64_t>(
-             program.getBody().front().getOperations().size())});
+    programs.push_back({program.getKind(), program.getBucket(),
+                        static_cast<int64_t>(
+                            program.getBody().front().getOperations().size())});
   SmallVector<plan::LiveRange> ranges;
   auto buffers = module->getAttrOfType<ArrayAttr>(rt::kBuffersAttr);
   for (auto buffer : buffers.getAsRange<rt::BufferAttr>()) {
@@ -78,8 +77,8 @@ int64_t hostBytesOfUtterance(DictionaryAttr bucket) {
 
 double StepMeasure::microBatchSeconds(int64_t bucket) const {
   double sum = 0;
-  for (int64_t kind : {TTS_PROGRAM_DENOMINATORS, TTS_PROGRAM_FORWARD,
-                       TTS_PROGRAM_BACKWARD})
+  for (int64_t kind :
+       {TTS_PROGRAM_DENOMINATORS, TTS_PROGRAM_FORWARD, TTS_PROGRAM_BACKWARD})
     if (auto it = seconds.find({kind, bucket}); it != seconds.end())
       sum += it->second;
   return sum;
@@ -88,7 +87,8 @@ double StepMeasure::microBatchSeconds(int64_t bucket) const {
 double StepMeasure::updateSeconds() const {
   double sum = 0;
   for (const auto &[program, time] : seconds)
-    if (program.first == TTS_PROGRAM_ZERO || program.first == TTS_PROGRAM_UPDATE)
+    if (program.first == TTS_PROGRAM_ZERO ||
+        program.first == TTS_PROGRAM_UPDATE)
       sum += time;
   return sum;
 }

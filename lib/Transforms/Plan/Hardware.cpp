@@ -132,9 +132,9 @@ std::string Hardware::hash() const {
 }
 
 llvm::ArrayRef<llvm::StringRef> tts::plan::hardwareNames() {
-  static const llvm::StringRef names[] = {
-      "host",      "a100-80g", "a100-40g",   "h100-80g",
-      "h200-141g", "l4-24g",   "rtx4090-24g"};
+  static const llvm::StringRef names[] = {"host",       "a100-80g",  "a100-40g",
+                                          "h100-80g",   "h200-141g", "l4-24g",
+                                          "rtx4090-24g"};
   return names;
 }
 

@@ -26,14 +26,13 @@ double tts::plan::expectedMicroBatches(int64_t batch, double share,
   double expected = 0;
   for (int64_t n = 1; n <= batch; ++n) {
     // Binomial probability through logarithms: batches of thousands are fine.
-    double probability = n == batch && share == 1 ? 1
-                         : share == 0 || share == 1
-                             ? 0
-                             : std::exp(std::lgamma(batch + 1.0) -
-                                        std::lgamma(n + 1.0) -
-                                        std::lgamma(batch - n + 1.0) +
-                                        n * std::log(share) +
-                                        (batch - n) * std::log1p(-share));
+    double probability =
+        n == batch && share == 1 ? 1
+        : share == 0 || share == 1
+            ? 0
+            : std::exp(std::lgamma(batch + 1.0) - std::lgamma(n + 1.0) -
+                       std::lgamma(batch - n + 1.0) + n * std::log(share) +
+                       (batch - n) * std::log1p(-share));
     expected += probability * ((n + microBatch - 1) / microBatch);
   }
   return expected;
@@ -64,7 +63,9 @@ Ladder::Ladder(LadderSettings settings, std::vector<BucketCandidates> buckets)
     return choice;
   };
   auto isSmaller = [](const BucketCandidates &, const Candidate &a,
-                      const Candidate &b) { return a.microBatch < b.microBatch; };
+                      const Candidate &b) {
+    return a.microBatch < b.microBatch;
+  };
   auto seconds = [&](const BucketCandidates &bucket, const Candidate &c) {
     return c.microBatchSeconds *
            expectedMicroBatches(settings.batch, bucket.share, c.microBatch);

@@ -12,8 +12,8 @@ using namespace tts::plan;
 
 llvm::StringRef tts::plan::className(unsigned klass) {
   constexpr llvm::StringLiteral names[] = {
-      "parameters", "half_copies", "gradients", "optimizer",   "ema",
-      "activations", "batch",      "workspace", "collectives", "buffers"};
+      "parameters",  "half_copies", "gradients", "optimizer",   "ema",
+      "activations", "batch",       "workspace", "collectives", "buffers"};
   return klass < kNumClasses ? llvm::StringRef(names[klass]) : "unknown";
 }
 
@@ -36,9 +36,8 @@ static std::tuple<int, int64_t, int64_t> timelineKey(const ProgramSpan &span) {
   }
 }
 
-LiveBytes
-tts::plan::measureLiveBytes(llvm::ArrayRef<ProgramSpan> programs,
-                            llvm::ArrayRef<LiveRange> ranges) {
+LiveBytes tts::plan::measureLiveBytes(llvm::ArrayRef<ProgramSpan> programs,
+                                      llvm::ArrayRef<LiveRange> ranges) {
   llvm::SmallVector<size_t> order =
       llvm::to_vector(llvm::seq<size_t>(0, programs.size()));
   llvm::stable_sort(order, [&](size_t a, size_t b) {
@@ -72,10 +71,9 @@ tts::plan::measureLiveBytes(llvm::ArrayRef<ProgramSpan> programs,
   }
 
   for (const LiveRange &range : ranges) {
-    bool isLive =
-        range.program < 0 ||
-        (start[range.program] + range.firstEntry <= peak &&
-         peak <= start[range.lastProgram] + range.lastEntry);
+    bool isLive = range.program < 0 ||
+                  (start[range.program] + range.firstEntry <= peak &&
+                   peak <= start[range.lastProgram] + range.lastEntry);
     if (isLive && range.klass < kNumClasses)
       result.classes[range.klass] += range.size;
   }

@@ -26,8 +26,8 @@ TEST(Failure, TheExitCodeIsItsKind) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(reportFailure(badInput("a", "b", "c")), 1);
   EXPECT_EQ(reportFailure(badUsage("a", "b", "c")), 2);
-  EXPECT_EQ(reportFailure(llvm::make_error<Failure>(ExitCode::Infeasible, "a",
-                                                    "b", "c")),
+  EXPECT_EQ(reportFailure(
+                llvm::make_error<Failure>(ExitCode::Infeasible, "a", "b", "c")),
             3);
   EXPECT_EQ(reportFailure(llvm::Error::success()), 0);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),

@@ -69,10 +69,9 @@ TEST(Hardware, FaultsOfAFileAreNamed) {
             std::string::npos);
   EXPECT_NE(errorOf(findHardware(write("{"))).find("machine.json"),
             std::string::npos);
-  EXPECT_NE(
-      errorOf(findHardware(write(R"({"name": "x", "memory_bytes": -1})")))
-          .find("not positive"),
-      std::string::npos);
+  EXPECT_NE(errorOf(findHardware(write(R"({"name": "x", "memory_bytes": -1})")))
+                .find("not positive"),
+            std::string::npos);
   EXPECT_NE(errorOf(findHardware(write(
                         R"({"name": "x", "memory_bytes": 1, "bandwidth": 0})")))
                 .find("rate"),

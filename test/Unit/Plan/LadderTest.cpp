@@ -35,9 +35,8 @@ Ladder makeLadder(std::mt19937 &random, int64_t batch) {
       for (int64_t p = between(0, 5); p > 0; --p)
         c.primitives.push_back(between(0, 10));
       std::sort(c.primitives.begin(), c.primitives.end());
-      c.primitives.erase(
-          std::unique(c.primitives.begin(), c.primitives.end()),
-          c.primitives.end());
+      c.primitives.erase(std::unique(c.primitives.begin(), c.primitives.end()),
+                         c.primitives.end());
       c.microBatchSeconds = between(1, 10) + rung * between(5, 10);
       bucket.candidates.push_back(c);
     }
@@ -59,8 +58,7 @@ TEST(Ladder, ExpectedMicroBatches) {
   EXPECT_DOUBLE_EQ(expectedMicroBatches(16, 0, 4), 0);
   EXPECT_NEAR(expectedMicroBatches(16, 0.25, 1), 4, 1e-9);
   // One micro-batch whenever anyone comes.
-  EXPECT_NEAR(expectedMicroBatches(16, 0.25, 16), 1 - std::pow(0.75, 16),
-              1e-9);
+  EXPECT_NEAR(expectedMicroBatches(16, 0.25, 16), 1 - std::pow(0.75, 16), 1e-9);
 }
 
 TEST(Ladder, TheFrontRisesInBytesAndFallsInTime) {

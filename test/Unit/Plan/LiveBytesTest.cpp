@@ -10,9 +10,9 @@ namespace {
 
 /// zero, denominators, forward, backward, update, eval of one bucket.
 const ProgramSpan kPrograms[] = {
-    {TTS_PROGRAM_FORWARD, 0, 4},  {TTS_PROGRAM_BACKWARD, 0, 4},
-    {TTS_PROGRAM_ZERO, -1, 1},    {TTS_PROGRAM_DENOMINATORS, 0, 1},
-    {TTS_PROGRAM_UPDATE, -1, 2},  {TTS_PROGRAM_EVAL, 0, 3},
+    {TTS_PROGRAM_FORWARD, 0, 4}, {TTS_PROGRAM_BACKWARD, 0, 4},
+    {TTS_PROGRAM_ZERO, -1, 1},   {TTS_PROGRAM_DENOMINATORS, 0, 1},
+    {TTS_PROGRAM_UPDATE, -1, 2}, {TTS_PROGRAM_EVAL, 0, 3},
 };
 
 TEST(LiveBytes, NothingIsNothing) {

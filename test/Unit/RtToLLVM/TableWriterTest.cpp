@@ -51,8 +51,7 @@ TEST(TableWriter, RecordsKeepTheirOrderAndParents) {
   table.addEntry(relu, "b", "m.mlir:2:2", {{64, 32, TTS_READ_WRITE, 1}}, {},
                  16);
   table.beginProgram("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
-  table.addEntry(relu, "c", "m.mlir:3:2", {{0, 64, TTS_READ_WRITE, 0}}, {1},
-                 4);
+  table.addEntry(relu, "c", "m.mlir:3:2", {{0, 64, TTS_READ_WRITE, 0}}, {1}, 4);
   TtsBuffer buffer = {};
   buffer.klass = TTS_CLASS_PARAMETERS;
   buffer.program = TTS_NO_BUCKET;
@@ -107,11 +106,14 @@ TEST(TableWriter, SectionsAreAlignedAndDoNotOverlap) {
   std::string blob = table.write(64, "[1]");
   TtsTableHeader h = headerOf(blob);
   uint64_t end = sizeof(TtsTableHeader);
-  std::pair<TtsRange, size_t> sections[] = {
-      {h.functions, sizeof(TtsFunction)}, {h.programs, sizeof(TtsProgram)},
-      {h.entries, sizeof(TtsEntry)},      {h.operands, sizeof(TtsOperand)},
-      {h.scalars, sizeof(int64_t)},       {h.buffers, sizeof(TtsBuffer)},
-      {h.strings, 1},                     {h.manifest, 1}};
+  std::pair<TtsRange, size_t> sections[] = {{h.functions, sizeof(TtsFunction)},
+                                            {h.programs, sizeof(TtsProgram)},
+                                            {h.entries, sizeof(TtsEntry)},
+                                            {h.operands, sizeof(TtsOperand)},
+                                            {h.scalars, sizeof(int64_t)},
+                                            {h.buffers, sizeof(TtsBuffer)},
+                                            {h.strings, 1},
+                                            {h.manifest, 1}};
   for (auto [range, bytes] : sections) {
     EXPECT_EQ(range.offset % 8, 0u);
     EXPECT_GE(range.offset, end);
