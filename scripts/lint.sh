@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 status=0
 
-mapfile -t sources < <(git ls-files '*.cpp' '*.h' '*.c')
+mapfile -t sources < <(git ls-files {lib,include,tools,test,benchmarks}/'*.'{cpp,h,c})
 ruff=.venv/bin/ruff
 if [ "${1:-}" = --fix ]; then
   [ ${#sources[@]} = 0 ] || clang-format-14 -i "${sources[@]}"
