@@ -5,6 +5,7 @@
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Target/Cpu/Libraries.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/TargetParser/Host.h"
@@ -141,7 +142,8 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"lr_scale", "none"},
       {"changes_experiment", changesOfExperiment(compilation)},
       {"changes_numerics", changesOfNumerics(compilation)},
-      {"libraries", Object{{"isa", llvm::sys::getHostCPUName()},
+      {"libraries", Object{{"onednn", cpu::getMatmulLibraryVersion()},
+                           {"isa", llvm::sys::getHostCPUName()},
                            {"threads", request.threads}}},
       {"classes", classesJson(plan)},
       {"peak_bytes", plan.peakBytes()},

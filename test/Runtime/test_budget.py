@@ -1,0 +1,170 @@
+"""The promise itself: what fits a budget by the plan trains inside it, what does not is refused with the smallest that does."""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
+
+
+def run(*command, **more):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, **more)
+
+
+def python(module, *arguments):
+    result = run(
+        sys.executable,
+        "-m",
+        module,
+        *arguments,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/bin:/bin"},
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """A small corpus and the tiny model with its buckets."""
+    folder = tmp_path_factory.mktemp("budget")
+    python("tts.data", "synthetic", f"--out={folder / 'corpus'}", "--utterances=40", "--seed=3")
+    python(
+        "tts.models.fastspeech2",
+        "--size=tiny",
+        "--batch=8",
+        f"--corpus={folder / 'corpus'}",
+        "-o",
+        folder / "model.mlir",
+    )
+    return folder
+
+
+def compile_model(folder, budget, name="train", *flags):
+    return run(
+        TOOLS / "tts-compile",
+        f"--memory-budget={budget}",
+        "--threads=1",
+        *flags,
+        folder / "model.mlir",
+        "-o",
+        folder / name,
+    )
+
+
+@pytest.fixture(scope="module")
+def smallest(material):
+    refused = compile_model(material, "1K")
+    assert refused.returncode == 3
+    assert not (material / "train").exists()
+    return int(re.search(r"smallest feasible budget: (\d+) bytes", refused.stderr).group(1))
+
+
+def test_below_the_smallest_budget_is_refused(material, smallest):
+    refused = compile_model(material, f"{smallest - 64}B")
+    assert refused.returncode == 3
+    assert f"smallest feasible budget: {smallest} bytes" in refused.stderr
+
+
+def final_line(log):
+    return json.loads((log / "metrics.jsonl").read_text().splitlines()[-1])
+
+
+def check_final_line(last, budget):
+    """The contract's promises about the last line of the metrics."""
+    assert last["final"] and last["large_allocations_after_start"] == 0
+    assert last["arena_high_water_bytes"] == last["planned_arena_bytes"]
+    assert last["measured_peak_bytes"] <= budget
+    assert (
+        abs(last["measured_peak_bytes"] - last["planned_peak_bytes"]) <= 0.01 * last["planned_peak_bytes"] + 8 * 2**20
+    )
+    assert last["measured_peak_bytes"] - last["peak_after_first_update_bytes"] <= 2**20
+
+
+def memory_group(limit):
+    """A control group with a memory limit, or None where this machine offers none to us."""
+    for root, name in (
+        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+        (Path("/sys/fs/cgroup"), "memory.max"),
+    ):
+        group = root / f"tts-test-{uuid.uuid4().hex[:8]}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / name).write_text(str(limit))
+            return group
+        except OSError:
+            group.rmdir()
+    return None
+
+
+def absent_address_space(command):
+    """Address space that a started process has but does not hold in memory: mapped libraries, stacks, code caches."""
+    process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        for line in process.stdout:
+            if line.startswith("step"):
+                break
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    finally:
+        process.kill()
+        process.wait()
+    sizes = {key: int(re.search(rf"{key}:\s+(\d+) kB", status).group(1)) * 1024 for key in ("VmPeak", "VmRSS")}
+    return sizes["VmPeak"] - sizes["VmRSS"]
+
+
+def test_smallest_budget_trains_under_the_systems_limit(material, smallest):
+    assert compile_model(material, f"{smallest}B").returncode == 0
+    log = material / "log"
+    command = [
+        material / "train",
+        f"--data={material / 'corpus'}",
+        "--steps=4",
+        "--seed=1",
+        "--eval-every=2",
+        f"--log-dir={log}",
+    ]
+    group = memory_group(smallest)
+    if group:
+        result = run("/bin/sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *command)
+        group.rmdir()
+    else:
+        probe = [*command[:2], "--steps=100000", f"--log-dir={material / 'probe'}"]
+        limit = smallest + absent_address_space(probe)
+        result = run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    assert result.returncode == 0, result.stderr
+    check_final_line(final_line(log), smallest)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_final_line_holds_for_every_order_of_buckets(material, seed):
+    budget = 2**30
+    assert compile_model(material, f"{budget}B", f"order{seed}").returncode == 0
+    log = material / f"log{seed}"
+    result = run(
+        material / f"order{seed}", f"--data={material / 'corpus'}", "--steps=6", f"--seed={seed}", f"--log-dir={log}"
+    )
+    assert result.returncode == 0, result.stderr
+    check_final_line(final_line(log), budget)
+
+
+def test_the_certificate_of_every_budget_holds_and_peaks_are_monotone(material, smallest):
+    peaks = []
+    for percent in (100, 110, 150, 400):
+        budget = smallest * percent // 100
+        assert compile_model(material, f"{budget}B", "sweep").returncode == 0
+        plan = material / "sweep.plan.json"
+        checked = run(TOOLS / "tts-check", plan, "--executable", material / "sweep")
+        assert checked.returncode == 0, checked.stderr
+        peaks.append(json.loads(plan.read_text())["peak_bytes"])
+        assert peaks[-1] <= budget
+    assert peaks == sorted(peaks)
