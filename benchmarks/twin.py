@@ -10,6 +10,7 @@ curves and the largest relative difference; exits 1 if it is above --tolerance (
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -155,10 +156,16 @@ class Twin:
         self.draw_seed = options.seed
 
     def rate(self, update: int) -> float:
+        """Linear to the peak at the warm-up's end, then as the schedule says (docs/running.md)."""
         o = self.options
         if update < o.warmup:
             return o.lr * update / o.warmup
-        return o.lr * (max(o.warmup, 1) / update) ** 0.5 if o.schedule == "noam" else o.lr
+        if o.schedule == "noam":
+            return o.lr * (max(o.warmup, 1) / update) ** 0.5
+        if o.schedule == "cosine":
+            along = min(1.0, (update - o.warmup) / max((o.steps or o.updates) - o.warmup, 1))
+            return o.lr * 0.5 * (1 + math.cos(math.pi * along))
+        return o.lr
 
     def micro_batches(self, split: Split, numbers, size: int = 4) -> list:
         """Sorted by length, so that padding is small; how it is cut changes rounding only."""
@@ -189,7 +196,7 @@ def train_twin(twin: Twin, train: Split, validation: Split, options) -> tuple[di
     curve, training, start = {}, {}, time.monotonic()
     for number, numbers in enumerate(updates(train, options.seed, options.batch), 1):
         training[number] = twin.update(train, numbers, number)
-        if number % options.eval_every == 0 or number == options.updates:
+        if number % options.eval_every == 0 or number == (options.steps or options.updates):
             curve[number] = twin.evaluate(validation)
             seconds = time.monotonic() - start
             print(f"twin: update {number}, val_loss {curve[number]:.5f}, {seconds:.0f} s", file=sys.stderr)
@@ -267,12 +274,15 @@ def parse(arguments) -> argparse.Namespace:
         "--metrics", type=Path, help="metrics.jsonl of a run to compare with, instead of a run of its own"
     )
     parser.add_argument("--updates", type=int, default=200)
+    parser.add_argument(
+        "--steps", type=int, help="updates of the run in --metrics, where the twin stops before its end"
+    )
     parser.add_argument("--eval-every", type=int, default=20)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--warmup", type=int, default=50)
-    parser.add_argument("--schedule", choices=["noam", "constant"], default="noam")
+    parser.add_argument("--schedule", choices=["noam", "cosine", "constant"], default="noam")
     parser.add_argument("--weight-decay", type=float, default=0.0)
     parser.add_argument("--dropout", type=float, help="of the blocks (default: the size's)")
     parser.add_argument("--variance-dropout", type=float, help="of the variance predictors (default: the size's)")

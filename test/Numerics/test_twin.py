@@ -61,7 +61,7 @@ def test_first_weights_are_the_runtimes(machine):
         np.testing.assert_allclose(compiled.session.read(name), expected, rtol=2e-7, atol=1e-8, err_msg=name)
 
 
-FLAGS = ["--size=tiny", "--warmup=5", "--lr=3e-3", "--eval-every=4"]
+FLAGS = ["--size=tiny", "--warmup=5", "--lr=3e-3", "--eval-every=4", "--schedule=cosine"]
 
 
 @pytest.fixture(scope="module")
