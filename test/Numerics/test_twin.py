@@ -100,3 +100,15 @@ def test_another_order_is_seen(training, small_corpus, tmp_path):
     twin.main([*FLAGS, *flags])
     told = json.loads((tmp_path / "twin.json").read_text())["training"]
     assert told["train"]["1"] != pytest.approx(told["twin"]["1"], rel=1e-3)
+
+
+@pytest.mark.parametrize("micro_batch", [2, 16])
+def test_warm_up_counts_updates(training, small_corpus, tmp_path, micro_batch):
+    """After 5 of 10 updates of warm-up the rate is half, whatever the micro-batch; with eight it would be whole."""
+    model, program = training[0] / "model.mlir", tmp_path / "train"
+    flags = ["--memory-budget=2G", f"--micro-batch={micro_batch}"]
+    subprocess.run([tool("tts-compile"), *flags, model, "-o", program], check=True, capture_output=True)
+    flags = ["--steps=5", "--seed=1", "--lr=1e-3", "--warmup=10", "--schedule=constant", f"--log-dir={tmp_path}"]
+    subprocess.run([program, f"--data={small_corpus}", *flags], check=True, capture_output=True)
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [row["lr"] for row in rows if "lr" in row] == pytest.approx([1e-4, 2e-4, 3e-4, 4e-4, 5e-4], rel=1e-12)
