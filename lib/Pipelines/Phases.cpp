@@ -78,6 +78,19 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
   }
 }
 
+void tts::loadDialects(MLIRContext &context, Phase first, Phase last,
+                       const PipelineOptions &options) {
+  PassManager manager(&context);
+  for (int phase = static_cast<int>(first); phase <= static_cast<int>(last);
+       ++phase)
+    buildPhase(static_cast<Phase>(phase), manager, options);
+  DialectRegistry needed;
+  manager.getDependentDialects(needed);
+  context.appendDialectRegistry(needed);
+  for (StringRef name : needed.getDialectNames())
+    context.getOrLoadDialect(name);
+}
+
 LogicalResult tts::runPhases(ModuleOp module, Phase first, Phase last,
                              const PipelineOptions &options) {
   PassManager manager(module.getContext());

@@ -81,6 +81,7 @@ LogicalResult Planner::evaluate() {
   for (int64_t bucket = 0; bucket < numBuckets; ++bucket)
     for (int64_t rung : rungs)
       trials.push_back({bucket, rung, {}});
+  loadDialects(*module.getContext(), Phase::Specialize, Phase::Memory);
   return failableParallelForEach(
       module.getContext(), trials, [&](Trial &trial) -> LogicalResult {
         PipelineOptions options;

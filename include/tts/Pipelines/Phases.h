@@ -49,6 +49,12 @@ llvm::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerToMemory(mlir::ModuleOp differentiated, PlanAttr plan,
               const PipelineOptions &options = {});
 
+/// Loads what those phases' passes create. A pass manager loads dialects when
+/// it runs, and a context cannot load while another thread uses it: call this
+/// before phases run side by side.
+void loadDialects(mlir::MLIRContext &context, Phase first, Phase last,
+                  const PipelineOptions &options = {});
+
 } // namespace tts
 
 #endif // TTS_PIPELINES_PHASES_H
