@@ -33,7 +33,7 @@ def compile_model(text: str, folder: Path, micro_batch: int, precision: str) -> 
         source.write_text(text)
         command = [tool("tts-compile"), "--memory-budget=16G", *flags, source, "-o", library]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stderr[-4000:]}"
+        assert done.returncode == 0, f"exit {done.returncode}: {' '.join(map(str, command))}\n{done.stderr[-4000:]}"
     return Session(library)
 
 
