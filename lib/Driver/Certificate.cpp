@@ -5,6 +5,7 @@
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Pipelines/StepMeasure.h"
 #include "tts/Target/Cpu/Libraries.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -56,6 +57,8 @@ std::string programText(ArrayRef<rt::ProgramOp> programs, int64_t index) {
 /// Buffers in the table's order.
 Array buffersJson(ModuleOp lowered) {
   SmallVector<rt::ProgramOp> programs(lowered.getOps<rt::ProgramOp>());
+  SmallVector<int64_t> starts =
+      plan::getTimelineStarts(getProgramSpans(lowered));
   Array array;
   for (auto buffer : lowered->getAttrOfType<ArrayAttr>(rt::kBuffersAttr)
                          .getAsRange<rt::BufferAttr>()) {
@@ -68,9 +71,9 @@ Array buffersJson(ModuleOp lowered) {
         {"size", buffer.getSize()},
     };
     if (buffer.getProgram() >= 0) {
-      object["begin"] = buffer.getFirstEntry();
+      object["begin"] = starts[buffer.getProgram()] + buffer.getFirstEntry();
       object["last_program"] = programText(programs, buffer.getLastProgram());
-      object["end"] = buffer.getLastEntry();
+      object["end"] = starts[buffer.getLastProgram()] + buffer.getLastEntry();
     }
     array.push_back(std::move(object));
   }

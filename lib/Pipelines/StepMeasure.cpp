@@ -39,11 +39,7 @@ uint64_t primitiveOf(rt::EntryOp entry) {
 }
 
 void measureLive(ModuleOp module, StepMeasure &measure) {
-  SmallVector<plan::ProgramSpan> programs;
-  for (auto program : module.getOps<rt::ProgramOp>())
-    programs.push_back({program.getKind(), program.getBucket(),
-                        static_cast<int64_t>(
-                            program.getBody().front().getOperations().size())});
+  SmallVector<plan::ProgramSpan> programs = getProgramSpans(module);
   SmallVector<plan::LiveRange> ranges;
   auto buffers = module->getAttrOfType<ArrayAttr>(rt::kBuffersAttr);
   for (auto buffer : buffers.getAsRange<rt::BufferAttr>()) {
@@ -74,6 +70,16 @@ int64_t hostBytesOfUtterance(DictionaryAttr bucket) {
 }
 
 } // namespace
+
+SmallVector<plan::ProgramSpan> tts::getProgramSpans(ModuleOp module) {
+  SmallVector<plan::ProgramSpan> spans;
+  for (auto program : module.getOps<rt::ProgramOp>())
+    spans.push_back({static_cast<int64_t>(program.getKind()),
+                     static_cast<int64_t>(program.getBucket()),
+                     static_cast<int64_t>(
+                         program.getBody().front().getOperations().size())});
+  return spans;
+}
 
 double StepMeasure::microBatchSeconds(int64_t bucket) const {
   double sum = 0;

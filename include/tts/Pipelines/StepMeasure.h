@@ -31,6 +31,9 @@ struct StepMeasure {
   double updateSeconds() const;
 };
 
+/// The programs of a module after tts-memory, in order.
+llvm::SmallVector<plan::ProgramSpan> getProgramSpans(mlir::ModuleOp module);
+
 StepMeasure measureStep(mlir::ModuleOp module, const plan::Hardware &hardware,
                         llvm::StringRef precision, int threads);
 

@@ -36,19 +36,33 @@ static std::tuple<int, int64_t, int64_t> timelineKey(const ProgramSpan &span) {
   }
 }
 
-LiveBytes tts::plan::measureLiveBytes(llvm::ArrayRef<ProgramSpan> programs,
-                                      llvm::ArrayRef<LiveRange> ranges) {
+static llvm::SmallVector<size_t>
+orderOnTimeline(llvm::ArrayRef<ProgramSpan> programs) {
   llvm::SmallVector<size_t> order =
       llvm::to_vector(llvm::seq<size_t>(0, programs.size()));
   llvm::stable_sort(order, [&](size_t a, size_t b) {
     return timelineKey(programs[a]) < timelineKey(programs[b]);
   });
+  return order;
+}
+
+llvm::SmallVector<int64_t>
+tts::plan::getTimelineStarts(llvm::ArrayRef<ProgramSpan> programs) {
   llvm::SmallVector<int64_t> start(programs.size());
   int64_t length = 0;
-  for (size_t program : order) {
+  for (size_t program : orderOnTimeline(programs)) {
     start[program] = length;
     length += programs[program].entries;
   }
+  return start;
+}
+
+LiveBytes tts::plan::measureLiveBytes(llvm::ArrayRef<ProgramSpan> programs,
+                                      llvm::ArrayRef<LiveRange> ranges) {
+  llvm::SmallVector<int64_t> start = getTimelineStarts(programs);
+  int64_t length = 0;
+  for (const ProgramSpan &program : programs)
+    length += program.entries;
 
   LiveBytes result;
   std::vector<int64_t> change(length + 1);
@@ -77,7 +91,7 @@ LiveBytes tts::plan::measureLiveBytes(llvm::ArrayRef<ProgramSpan> programs,
     if (isLive && range.klass < kNumClasses)
       result.classes[range.klass] += range.size;
   }
-  for (size_t program : order)
+  for (size_t program : orderOnTimeline(programs))
     if (peak >= start[program] &&
         peak < start[program] + programs[program].entries) {
       result.program = program;

@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace tts;
 
 /// Runs `visit` on every value of every program until one fails.
-static LogicalResult
-forEachValue(ModuleOp module, function_ref<LogicalResult(Value)> visit) {
+static LogicalResult forEachValue(ModuleOp module,
+                                  function_ref<LogicalResult(Value)> visit) {
   for (func::FuncOp program : getPrograms(module)) {
     for (BlockArgument argument : program.getArguments())
       if (failed(visit(argument)))
@@ -59,8 +59,8 @@ LogicalResult tts::checkElementTypes(ModuleOp module) {
 LogicalResult tts::checkOnlyRtOps(ModuleOp module) {
   for (func::FuncOp program : getPrograms(module))
     for (Operation &op : program.getBody().front().without_terminator())
-      if (!isa<rt::LaunchOp, rt::GemmOp, rt::EmptyOp, rt::SliceOp,
-               rt::AliasOp>(op))
+      if (!isa<rt::LaunchOp, rt::GemmOp, rt::EmptyOp, rt::SliceOp, rt::AliasOp>(
+              op))
         return emitError(op.getLoc())
                << "'" << op.getName()
                << "' is neither a launch nor a library call; tts-select "
@@ -78,17 +78,14 @@ LogicalResult tts::checkEntries(ModuleOp module) {
     return module.emitError("no rt.arena_bytes or rt.buffers on the module");
   WalkResult walk = module.walk([&](rt::EntryOp entry) {
     for (auto access : entry.getOperands().getAsRange<rt::AccessAttr>()) {
-      auto buffer =
-          access.getBuffer() < buffers.size()
-              ? dyn_cast<rt::BufferAttr>(buffers[access.getBuffer()])
-              : rt::BufferAttr();
+      auto buffer = access.getBuffer() < buffers.size()
+                        ? dyn_cast<rt::BufferAttr>(buffers[access.getBuffer()])
+                        : rt::BufferAttr();
       int64_t end = access.getOffset() + access.getSize();
       if (!buffer || access.getOffset() < buffer.getOffset() ||
-          end > buffer.getOffset() + buffer.getSize() ||
-          end > arena.getInt()) {
-        emitError(entry.getLoc())
-            << "an operand of '" << entry.getFunction()
-            << "' lies outside its buffer";
+          end > buffer.getOffset() + buffer.getSize() || end > arena.getInt()) {
+        emitError(entry.getLoc()) << "an operand of '" << entry.getFunction()
+                                  << "' lies outside its buffer";
         return WalkResult::interrupt();
       }
     }
@@ -101,7 +98,7 @@ LogicalResult tts::checkEntries(ModuleOp module) {
 /// the libraries' own are called by the step loop, never by kernels.
 static bool isInAbi(StringRef symbol) {
   static const llvm::StringSet<> symbols = {
-      "memcpy", "memset", "memmove", "sin",  "sinf",  "cos",   "cosf",
+      "memcpy", "memset", "memmove", "sin",  "sinf",  "cos",    "cosf",
       "exp",    "expf",   "log",     "logf", "log1p", "log1pf", "tanh",
       "tanhf",  "pow",    "powf",    "sqrt", "sqrtf"};
   return symbols.contains(symbol) || symbol.starts_with("llvm.");

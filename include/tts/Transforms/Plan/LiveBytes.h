@@ -5,6 +5,7 @@
 
 #include "tts-runtime/Format.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <array>
 #include <cstdint>
@@ -20,6 +21,10 @@ llvm::StringRef className(unsigned klass);
 struct ProgramSpan {
   int64_t kind = 0, bucket = -1, entries = 0;
 };
+
+/// Where each program begins on the timeline of docs/certificate.md.
+llvm::SmallVector<int64_t>
+getTimelineStarts(llvm::ArrayRef<ProgramSpan> programs);
 
 /// One buffer; programs are indices, -1 is persistent; ends are inclusive.
 struct LiveRange {
