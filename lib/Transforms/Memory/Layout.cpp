@@ -16,8 +16,9 @@ namespace {
 void placeOnTimelines(MutableArrayRef<Program> programs) {
   std::map<std::pair<int64_t, int64_t>, std::pair<int, int64_t>> timelines;
   for (Program &program : programs) {
-    int64_t kind = program.kind == TTS_PROGRAM_BACKWARD ? TTS_PROGRAM_FORWARD
-                                                        : program.kind;
+    int64_t kind = program.kind;
+    if (kind == TTS_PROGRAM_BACKWARD)
+      kind = TTS_PROGRAM_FORWARD;
     auto [it, inserted] =
         timelines.try_emplace({kind, program.bucket}, timelines.size(), 0);
     auto &[timeline, length] = it->second;
