@@ -16,10 +16,10 @@ TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
 
 
 def tool(name: str) -> Path:
-    """A program of the build; without it the test is skipped."""
+    """A program of the build; without it the test fails."""
     path = TOOLS / name
     if not path.exists():
-        pytest.skip(f"no {path}: build first, or set TTS_BIN")
+        pytest.fail(f"no {path}: build first, or set TTS_BIN")
     return path
 
 

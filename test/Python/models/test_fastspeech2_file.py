@@ -134,7 +134,7 @@ def test_round_trip(tmp_path, size):
     """tts-opt verifies the module, and what it prints it reads back to the same text."""
     tool = TOOLS / "tts-opt"
     if not tool.exists():
-        pytest.skip(f"no {tool}: build first, or set TTS_BIN")
+        pytest.fail(f"no {tool}: build first, or set TTS_BIN")
     (tmp_path / "a.mlir").write_text(text(SIZES[size]))
     printed = []
     for name in ("a.mlir", "b.mlir"):
