@@ -56,7 +56,9 @@ void computeLiveRanges(Program &program) {
 }
 
 /// A pointwise result takes over its operand's bytes where both meet at this
-/// entry only: the operand dies and the result begins.
+/// entry only: the operand dies and the result begins. Not where the entry
+/// reads those bytes a second time, through a view and perhaps at other
+/// elements.
 void takeOverDyingOperands(Program &program) {
   for (auto [i, op] : llvm::enumerate(program.entries)) {
     auto launch = dyn_cast<rt::LaunchOp>(op);
@@ -69,6 +71,11 @@ void takeOverDyingOperands(Program &program) {
         continue;
       Place from = program.place(launch.getOperands()[operand]);
       Storage *to = program.place(result).storage;
+      auto sharesBytes = [&](Value value) {
+        return program.place(value).storage == from.storage;
+      };
+      if (llvm::count_if(launch.getOperands(), sharesBytes) != 1)
+        continue;
       if (from.offset != 0 || from.storage == to ||
           from.storage->isPersistent() || to->isPersistent() ||
           from.storage->role == Role::Output || to->role != Role::None ||
