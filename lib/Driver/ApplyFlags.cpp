@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Transforms/Plan/ByteSize.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/Threading.h"
 
@@ -169,26 +170,65 @@ std::string stringOf(ModuleOp module, const llvm::cl::opt<std::string> &flag,
   return own ? own.str() : otherwise.str();
 }
 
+/// Module attributes that flags override, and what that changes of the
+/// experiment, in words.
+class ModuleSettings {
+public:
+  ModuleSettings(ModuleOp module, std::vector<std::string> &changes)
+      : module(module), changes(changes) {}
+
+  void set(StringRef name, Attribute value) {
+    Attribute before = module->getAttr(name);
+    if (text(before) != text(value))
+      changes.push_back(llvm::formatv("{0} {1} instead of the model's {2}",
+                                      name.drop_front(StringRef("tts.").size()),
+                                      text(value), text(before)));
+    module->setAttr(name, value);
+  }
+
+private:
+  static std::string text(Attribute value) {
+    if (auto number = dyn_cast_or_null<IntegerAttr>(value))
+      return std::to_string(number.getInt());
+    if (auto number = dyn_cast_or_null<FloatAttr>(value)) {
+      std::string digits;
+      llvm::raw_string_ostream(digits)
+          << llvm::format("%g", number.getValueAsDouble());
+      return digits;
+    }
+    if (auto string = dyn_cast_or_null<StringAttr>(value))
+      return string.str();
+    return "none";
+  }
+
+  ModuleOp module;
+  std::vector<std::string> &changes;
+};
+
 } // namespace
 
 llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
-                            PlanRequest &request) {
+                            PlanRequest &request,
+                            std::vector<std::string> &changes) {
   Builder b(module.getContext());
+  ModuleSettings settings(module, changes);
   if (flags.batch.getNumOccurrences())
-    module->setAttr(kBatchAttr, b.getI64IntegerAttr(flags.batch));
+    settings.set(kBatchAttr, b.getI64IntegerAttr(flags.batch));
   auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
   if (!batch || batch.getInt() < 1)
     return badUsage("--batch", "the model has no positive tts.batch",
                     "give --batch=B");
   if (flags.optimizer.getNumOccurrences())
-    module->setAttr(kOptimizerAttr, b.getStringAttr(flags.optimizer));
+    settings.set(kOptimizerAttr, b.getStringAttr(flags.optimizer));
   if (flags.gradClip.getNumOccurrences())
-    module->setAttr(kGradClipAttr, b.getF64FloatAttr(flags.gradClip));
+    settings.set(kGradClipAttr, b.getF64FloatAttr(flags.gradClip));
   if (flags.ema.getNumOccurrences())
-    module->setAttr(kEmaDecayAttr, b.getF64FloatAttr(flags.ema));
-  for (const std::string &pattern : flags.freeze)
+    settings.set(kEmaDecayAttr, b.getF64FloatAttr(flags.ema));
+  for (const std::string &pattern : flags.freeze) {
     if (auto error = freeze(module, pattern))
       return error;
+    changes.push_back("parameters " + pattern + " are frozen");
+  }
   if (auto error = applyBuckets(module, flags, request))
     return error;
   auto buckets = module->getAttrOfType<ArrayAttr>(kBucketsAttr);

@@ -92,17 +92,6 @@ Object classesJson(const PlanResult &plan) {
   return classes;
 }
 
-Array changesOfExperiment(Compilation &compilation) {
-  Array changes;
-  int64_t before = compilation.getBatchOfModel();
-  int64_t batch = compilation.getPlan().ladder.getSettings().batch;
-  if (before != batch)
-    changes.push_back(
-        llvm::formatv("batch {0} instead of the model's {1}", batch, before)
-            .str());
-  return changes;
-}
-
 Array changesOfNumerics(Compilation &compilation) {
   Array changes;
   const PlanResult &plan = compilation.getPlan();
@@ -143,7 +132,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"state_sharding", "none"},
       {"stages", 1},
       {"lr_scale", "none"},
-      {"changes_experiment", changesOfExperiment(compilation)},
+      {"changes_experiment", Array(compilation.getChanges())},
       {"changes_numerics", changesOfNumerics(compilation)},
       {"libraries", Object{{"onednn", cpu::getMatmulLibraryVersion()},
                            {"isa", llvm::sys::getHostCPUName()},

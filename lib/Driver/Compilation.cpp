@@ -36,11 +36,9 @@ llvm::Error Compilation::load(StringRef file) {
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return failure("correct the model there");
-  if (auto batch = (*module)->getAttrOfType<IntegerAttr>(kBatchAttr))
-    batchOfModel = batch.getInt();
   if (auto error = flags.check())
     return error;
-  if (auto error = applyFlags(*module, flags, request))
+  if (auto error = applyFlags(*module, flags, request, changes))
     return error;
   return readRequest(*module, flags, request);
 }

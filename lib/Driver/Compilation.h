@@ -37,8 +37,8 @@ public:
   llvm::StringRef getPath() const { return path; }
   llvm::StringRef getModelHash() const { return modelHash; }
   const PlanningFlags &getFlags() const { return flags; }
-  /// tts.batch of the file, before flags.
-  int64_t getBatchOfModel() const { return batchOfModel; }
+  /// What flags changed of the model's experiment, in words.
+  llvm::ArrayRef<std::string> getChanges() const { return changes; }
 
 private:
   mlir::MLIRContext &context;
@@ -48,7 +48,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   PlanRequest request;
   std::optional<PlanResult> result;
-  int64_t batchOfModel = 0;
+  std::vector<std::string> changes;
 };
 
 /// SHA-256 in lower-case hexadecimal digits.

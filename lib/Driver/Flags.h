@@ -48,9 +48,10 @@ struct PlanningFlags {
 };
 
 /// Writes flags over the module's attributes: batch, buckets (with what a
-/// corpus says), optimizer, clipping, EMA, frozen parameters.
+/// corpus says), optimizer, clipping, EMA, frozen parameters. What makes it
+/// another experiment than the model's is added to `changes`.
 llvm::Error applyFlags(mlir::ModuleOp module, const PlanningFlags &flags,
-                       PlanRequest &request);
+                       PlanRequest &request, std::vector<std::string> &changes);
 
 /// Budget, hardware, threads, precision and micro-batch out of flags and
 /// module attributes.
