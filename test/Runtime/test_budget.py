@@ -168,3 +168,50 @@ def test_the_certificate_of_every_budget_holds_and_peaks_are_monotone(material, 
         peaks.append(json.loads(plan.read_text())["peak_bytes"])
         assert peaks[-1] <= budget
     assert peaks == sorted(peaks)
+
+
+def test_a_budget_changes_neither_batch_nor_rate(material, smallest):
+    """Report 28: less memory is more micro-batches, never another experiment."""
+    traces = []
+    for name, budget in (("tight", smallest), ("roomy", 2**30)):
+        assert compile_model(material, f"{budget}B", name, "--micro-batch=auto").returncode == 0
+        assert json.loads((material / f"{name}.plan.json").read_text())["changes_experiment"] == []
+        log = material / f"log-{name}"
+        command = [
+            material / name,
+            f"--data={material / 'corpus'}",
+            "--steps=5",
+            "--seed=1",
+            "--warmup=10",
+            f"--log-dir={log}",
+        ]
+        assert run(*command).returncode == 0
+        rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
+        traces.append([(r["step"], r["utterances"], r["frames"], r["lr"]) for r in rows if "step" in r])
+    assert len(traces[0]) == 5 and all(row[1] == 8 for row in traces[0])
+    assert traces[0] == traces[1]
+
+
+def test_another_batch_is_another_experiment(material):
+    assert compile_model(material, "1G", "smaller", "--batch=2").returncode == 0
+    changes = json.loads((material / "smaller.plan.json").read_text())["changes_experiment"]
+    assert changes == ["batch 2 instead of the model's 8"]
+
+
+def test_equal_frames_are_not_equal_memory(material):
+    """Report 27: eight utterances of 96 frames and one of 768 have the same frames; attention makes the long one larger."""
+
+    def peak(frames, micro_batch):
+        plan = material / f"{frames}.json"
+        result = compile_model(
+            material,
+            "4G",
+            f"b{frames}",
+            f"--bucket=text=24,frames={frames}",
+            f"--micro-batch={micro_batch}",
+            f"--plan-json={plan}",
+        )
+        assert result.returncode == 0, result.stderr
+        return json.loads(plan.read_text())["arena_bytes"]
+
+    assert peak(768, 1) > 1.2 * peak(96, 8)
