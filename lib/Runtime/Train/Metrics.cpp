@@ -1,12 +1,14 @@
-//===- Metrics.cpp - writes metrics.jsonl --------------------------------===//
+//===- Metrics.cpp - writes metrics.jsonl and events ----------------------===//
 //
 // A resumed run's file reads as that of an unbroken one: lines past the
-// checkpoint are dropped before new ones are written.
+// checkpoint are dropped before new ones are written; events past it are
+// declared void at the head of a new event file.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Train/Metrics.h"
 #include "Runtime/Abi/Error.h"
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +19,12 @@ namespace tts::rt {
 using Json = nlohmann::ordered_json;
 
 namespace {
+
+/// Scalars by the names of metrics.jsonl; its losses follow, a tag each.
+enum PlainTag { Total, Validation, Rate, GradNorm, Speed, Padding };
+const std::array<std::string, 6> plainTags = {
+    "loss",      "val_loss",          "lr",
+    "grad_norm", "frames_per_second", "padding_fraction"};
 
 /// The lines of an older file that a resumed run still stands behind.
 std::string keptLines(const std::string &path, int64_t step) {
@@ -47,7 +55,7 @@ Json byName(const Manifest &manifest, const std::vector<double> &values) {
 } // namespace
 
 Metrics::Metrics(const std::string &directory, const Manifest &manifest,
-                 bool resume, int64_t resumedStep)
+                 bool resume, int64_t resumedStep, bool tensorBoard)
     : manifest(manifest) {
   if (directory.empty())
     return;
@@ -63,6 +71,15 @@ Metrics::Metrics(const std::string &directory, const Manifest &manifest,
                 std::string("cannot be written (") + std::strerror(errno) + ")",
                 "choose another --log-dir");
   file = File::openToAppend(path);
+  if (!tensorBoard)
+    return;
+  std::vector<std::string> all(plainTags.begin(), plainTags.end());
+  for (const Loss &loss : manifest.losses) {
+    lossTags.push_back("losses/" + loss.name);
+    validationTags.push_back("val_losses/" + loss.name);
+    all.insert(all.end(), {lossTags.back(), validationTags.back()});
+  }
+  events = EventFile(directory, resumedStep + 1, all);
 }
 
 void Metrics::update(const UpdateMetrics &m) {
@@ -83,6 +100,17 @@ void Metrics::update(const UpdateMetrics &m) {
                {"skipped", 0},
                {"loss_scale", 1.0}};
   file.write(json.dump() + "\n");
+  if (!events.isOpen())
+    return;
+  events.begin(m.step);
+  events.scalar(plainTags[Total], m.loss);
+  for (size_t i = 0; i < lossTags.size(); ++i)
+    events.scalar(lossTags[i], (*m.losses)[i]);
+  events.scalar(plainTags[Rate], m.lr);
+  events.scalar(plainTags[GradNorm], m.gradNorm);
+  events.scalar(plainTags[Speed], double(m.frames) / m.seconds);
+  events.scalar(plainTags[Padding], padding);
+  events.end();
 }
 
 void Metrics::evaluation(int64_t step, double loss,
@@ -96,6 +124,13 @@ void Metrics::evaluation(int64_t step, double loss,
                {"utterances", utterances},
                {"seconds", seconds}};
   file.write(json.dump() + "\n");
+  if (!events.isOpen())
+    return;
+  events.begin(step);
+  events.scalar(plainTags[Validation], loss);
+  for (size_t i = 0; i < validationTags.size(); ++i)
+    events.scalar(validationTags[i], losses[i]);
+  events.end();
 }
 
 void Metrics::final(const FinalMetrics &m) {

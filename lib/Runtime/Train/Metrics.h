@@ -1,7 +1,8 @@
-//===- Metrics.h - metrics.jsonl -----------------------------------------===//
+//===- Metrics.h - metrics.jsonl and TensorBoard's events ----------------===//
 //
 // One JSON object per line, written with one write(2) each, so that the file is
-// whole up to the last update whatever happens.
+// whole up to the last update whatever happens; the same numbers beside it as
+// scalars for TensorBoard.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 
 #include "Runtime/Abi/Manifest.h"
 #include "Runtime/IO/File.h"
+#include "Runtime/Train/EventFile.h"
 #include <vector>
 
 namespace tts::rt {
@@ -33,9 +35,10 @@ struct FinalMetrics {
 class Metrics {
 public:
   /// Writes nowhere when `directory` is empty. Resuming keeps the lines up to
-  /// `resumedStep` of a file that is there; else the file starts empty.
+  /// `resumedStep` of a file that is there; else the file starts empty. With
+  /// `tensorBoard` an event file begins too.
   Metrics(const std::string &directory, const Manifest &manifest, bool resume,
-          int64_t resumedStep);
+          int64_t resumedStep, bool tensorBoard);
 
   void update(const UpdateMetrics &m);
   void evaluation(int64_t step, double loss, const std::vector<double> &losses,
@@ -45,6 +48,8 @@ public:
 private:
   const Manifest &manifest;
   File file;
+  EventFile events;
+  std::vector<std::string> lossTags, validationTags;
 };
 
 } // namespace tts::rt

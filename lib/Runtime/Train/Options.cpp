@@ -62,7 +62,9 @@ CLI::Option *addFiles(CLI::App &app, Options &o) {
   app.add_option("--eval-every", o.evalEvery,
                  "updates between validations (0: none)")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--log-dir", o.logDir, "where metrics.jsonl goes");
+  app.add_option("--log-dir", o.logDir,
+                 "where metrics.jsonl and TensorBoard's events go");
+  app.add_flag("!--no-tensorboard", o.tensorBoard, "metrics.jsonl alone");
   app.add_flag("--evaluate", o.evaluate,
                "no training: the validation split once");
   app.add_option("--dump-outputs", o.dumpOutputs,

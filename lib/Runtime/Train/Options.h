@@ -31,6 +31,7 @@ struct Options {
   std::string resumeFrom; ///< empty: the latest of checkpointDir
   int64_t evalEvery = 0;
   std::string logDir;
+  bool tensorBoard = true;
   double maxSeconds = 0;
   bool evaluate = false;
   std::string dumpOutputs;

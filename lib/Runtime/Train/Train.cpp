@@ -59,8 +59,9 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
   }
   loader = std::make_unique<Loader>(corpus, model.manifest, state.seed,
                                     state.position);
-  metrics = std::make_unique<Metrics>(options.logDir, model.manifest,
-                                      options.resume, state.step);
+  metrics =
+      std::make_unique<Metrics>(options.logDir, model.manifest, options.resume,
+                                state.step, trains && options.tensorBoard);
   buckets.reserve(size_t(model.manifest.batch) + model.manifest.buckets.size());
   if (size_t wild = model.executor.wildGemms())
     std::fprintf(stderr,
