@@ -96,6 +96,57 @@ int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
                      const TtsMicroBatch *batches, uint64_t count,
                      TtsStepResult *result);
 
+//===-- looking inside: the entries of the step table ---------------------===//
+
+/// Bytes of the arena that an entry reads or writes.
+typedef struct TtsEntryOperand {
+  const char *buffer; ///< whose bytes these are
+  void *data;
+  uint64_t bytes;
+  uint32_t access; ///< TtsAccess of Format.h
+  uint32_t klass;  ///< TtsClass of the buffer
+} TtsEntryOperand;
+
+/// One entry of a program. Pointers are valid as long as the session is.
+typedef struct TtsEntryView {
+  uint32_t number;       ///< among all entries of the table
+  uint32_t index;        ///< within its program
+  const char *program;   ///< "forward"
+  uint32_t program_kind; ///< TtsProgramKind
+  uint32_t bucket;       ///< TTS_NO_BUCKET for zero and update
+  uint32_t range;        ///< of a kernel; 0 for a library function
+  const char *function;  ///< the kernel's name, or "rt.gemm"
+  const char *name;      ///< the stable name of the op it comes from
+  const char *location;  ///< in the model's source: "model.mlir:12:8"
+  const TtsEntryOperand *operands;
+  const int64_t *scalars; ///< of rt.gemm: in TtsGemmScalar's order
+  uint32_t num_operands;
+  uint32_t num_scalars;
+} TtsEntryView;
+
+/// How many entries the table has, and one of them by its number.
+uint64_t tts_session_num_entries(const TtsSession *session);
+int tts_session_entry(TtsSession *session, uint64_t number, TtsEntryView *view);
+
+/// Called on the session's thread right after an entry has run, when what it
+/// wrote can be read and nothing has yet overwritten it. Not 0 ends the program
+/// there: the call that ran it returns 6. The session must not be used from
+/// inside but for reading.
+typedef int (*TtsTap)(void *user, const TtsEntryView *entry);
+
+/// Sets the tap of all programs, or removes it (null). Costs nothing when
+/// unset.
+int tts_session_tap(TtsSession *session, TtsTap tap, void *user);
+
+/// Starts measuring each entry, from zero, or stops it; what was measured
+/// stays.
+int tts_session_time(TtsSession *session, int on);
+
+/// Seconds and calls of each entry since timing was started, into arrays of
+/// `count` = tts_session_num_entries; either may be null.
+int tts_session_times(const TtsSession *session, double *seconds,
+                      uint64_t *calls, uint64_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+
+from tts.entries import TAP, CEntry, Entry, Profile, Timed
 
 DTYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}
 STATES = {"grad": "gradient", "moment1": "moment1", "moment2": "moment2", "ema": "ema"}
@@ -79,6 +83,14 @@ _SIGNATURES = {
             ctypes.POINTER(_StepResult),
         ],
     ),
+    "tts_session_num_entries": (ctypes.c_uint64, [ctypes.c_void_p]),
+    "tts_session_entry": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(CEntry)]),
+    "tts_session_tap": (ctypes.c_int, [ctypes.c_void_p, TAP, ctypes.c_void_p]),
+    "tts_session_time": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
+    "tts_session_times": (
+        ctypes.c_int,
+        [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint64],
+    ),
 }
 
 
@@ -105,6 +117,8 @@ class Session:
         self.manifest = json.loads(ctypes.string_at(text, size.value))
         self._parameters = {p["name"]: p for p in self.manifest["parameters"]}
         self._scalars = {s["name"]: s for s in self.manifest["scalars"]}
+        self._entries: list[Entry] | None = None
+        self._tap = TAP()
 
     def close(self) -> None:
         """Frees the arena; the session is not used afterwards."""
@@ -227,6 +241,58 @@ class Session:
         )
         named_losses = dict(zip(self.losses, losses))
         return {"loss": result.loss, "losses": named_losses, "grad_norm": result.grad_norm}
+
+    # -- looking inside -----------------------------------------------------------
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries of the step table."""
+        if self._entries is None:
+            view, self._entries = CEntry(), []
+            for number in range(self._lib.tts_session_num_entries(self._session)):
+                self._check(self._lib.tts_session_entry(self._session, number, ctypes.byref(view)))
+                self._entries.append(Entry.of(view))
+        return self._entries
+
+    @contextmanager
+    def tap(self, seen: Callable[[Entry], object]) -> Iterator[None]:
+        """Calls `seen` after each entry, when what it wrote can be read from its operands.
+
+        An exception in it ends the program there and is raised from the call that ran it.
+        """
+        entries, raised = self.entries, []
+
+        def after(_, view):
+            try:
+                seen(entries[view.contents.number])
+                return 0
+            except BaseException as error:  # noqa: BLE001: it must not cross the C frames
+                raised.append(error)
+                return 1
+
+        self._tap = TAP(after)
+        self._check(self._lib.tts_session_tap(self._session, self._tap, None))
+        try:
+            yield
+        except RuntimeFailure as failure:
+            raise (raised[0] if raised else failure) from None
+        finally:
+            self._check(self._lib.tts_session_tap(self._session, TAP(), None))
+            self._tap = TAP()
+
+    @contextmanager
+    def profile(self) -> Iterator[Profile]:
+        """Measures every entry inside the block, in the runtime; the profile is filled at its end."""
+        profile, count = Profile(), len(self.entries)
+        seconds, calls = (ctypes.c_double * count)(), (ctypes.c_uint64 * count)()
+        self._check(self._lib.tts_session_time(self._session, 1))
+        try:
+            yield profile
+        finally:
+            self._check(self._lib.tts_session_time(self._session, 0))
+            self._check(self._lib.tts_session_times(self._session, seconds, calls, count))
+            measured = zip(self.entries, calls, seconds)
+            profile.timed = [Timed(entry, n, s) for entry, n, s in measured if n]
 
     # -- helpers -------------------------------------------------------------------
 

@@ -104,3 +104,66 @@ def test_weights_as_safetensors(session, tmp_path):
     np.testing.assert_array_equal(session.read("ema:proj.weight"), kept)
     with pytest.raises(RuntimeFailure, match="cannot be opened"):
         session.load(tmp_path / "none")
+
+
+def test_a_tap_sees_each_entry_right_after_it_ran(session):
+    """Tensors that a later entry overwrites are seen as they were in between."""
+    micro = [(0, batch(session, 0, [[4], [2, 2, 2]], [np.ones((4, 2)), np.ones((2, 2))]))]
+    seen, between = [], []
+
+    def look(entry):
+        seen.append(entry)
+        if entry.function.startswith("rt.gemm") and entry.kind == "forward":
+            between.append(next(o for o in entry.operands if o.writes).array().copy())
+
+    plain = session.step(micro, lr=0.1)
+    session.initialise(1)
+    with session.tap(look):
+        assert session.step(micro, lr=0.1) == plain
+    assert [e.kind for e in seen] == sorted((e.kind for e in seen), key=ORDER.index)
+    assert [e.index for e in seen if e.kind == "forward"] == [0, 1, 2]
+    gemm = next(e for e in seen if e.is_gemm)
+    assert gemm.bucket == 0 and gemm.scalars[2:4] == (2, 2) and [o.access for o in gemm.operands[:3]] == [1, 1, 2]
+    assert [o.buffer for o in gemm.operands] == ["mel", "weights", "pred", "scratch"]
+    product = session.read("input:mel", 0).reshape(-1, 2) @ session_weights(session)
+    np.testing.assert_allclose(between[0].reshape(-1, 2), product, rtol=1e-6)
+    count = len(seen)
+    session.step(micro, lr=0.1)
+    assert len(seen) == count  # removed
+
+
+ORDER = ["zero", "denominators", "forward", "backward", "update"]
+
+
+def session_weights(session):
+    session.initialise(1)
+    return session.read("proj.weight")
+
+
+def test_a_tap_can_end_a_program(session):
+    class Enough(Exception):
+        pass
+
+    def look(entry):
+        if entry.kind == "backward":
+            raise Enough
+
+    kept = session.read("proj.weight")
+    with pytest.raises(Enough), session.tap(look):
+        session.step([(0, batch(session, 0, [[1]]))], lr=0.1)
+    np.testing.assert_array_equal(session.read("proj.weight"), kept)
+    assert session.step([(0, batch(session, 0, [[1]]))], lr=0.1)["loss"] == 1.0
+
+
+def test_times_per_entry(session):
+    micro = [(0, batch(session, 0, [[4]])), (0, batch(session, 0, [[2]]))]
+    with session.profile() as profile:
+        for update in (1, 2, 3):
+            session.step(micro, lr=0.1, update=update)
+    calls = profile.by(lambda entry: entry.kind)
+    assert calls["forward"][0] == 3 * 2 * 3 and calls["update"][0] == 3 * 2
+    assert 0 < profile.seconds < 1 and all(t.seconds >= 0 for t in profile.timed)
+    assert {t.entry.bucket for t in profile.timed} == {0, None}
+    with session.profile() as again:
+        session.run("zero")
+    assert [(t.entry.function, t.calls) for t in again.timed] == [("zero", 1)]

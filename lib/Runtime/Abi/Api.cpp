@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Runtime/Abi/Entries.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Train/Initialize.h"
 #include "Runtime/Train/Model.h"
@@ -17,10 +18,14 @@
 using namespace tts::rt;
 
 struct TtsSession {
-  TtsSession() : model(tts_table, 0, tts_kernels), result(model) {}
+  TtsSession()
+      : model(tts_table, 0, tts_kernels), result(model),
+        entries(model.table, model.arena), tap(entries) {}
 
   Model model;
   UpdateResult result;
+  const EntryViews entries;
+  Tap tap;
 };
 
 namespace {
@@ -192,6 +197,48 @@ int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
       throw Error(Exit::CannotContinue, "update " + std::to_string(update),
                   "the loss or the gradient norm is not finite",
                   "lower the learning rate or look at the batch");
+  });
+}
+
+uint64_t tts_session_num_entries(const TtsSession *session) {
+  return session->entries.size();
+}
+
+int tts_session_entry(TtsSession *session, uint64_t number,
+                      TtsEntryView *view) {
+  return guarded([&] {
+    if (number >= session->entries.size())
+      badInput("entry " + std::to_string(number), "there is none");
+    *view = session->entries[number];
+  });
+}
+
+int tts_session_tap(TtsSession *session, TtsTap tap, void *user) {
+  return guarded([&] {
+    session->tap.function = tap;
+    session->tap.user = user;
+    session->model.executor.observe(tap ? &session->tap : nullptr);
+  });
+}
+
+int tts_session_time(TtsSession *session, int on) {
+  return guarded([&] { session->model.executor.time(on != 0); });
+}
+
+int tts_session_times(const TtsSession *session, double *seconds,
+                      uint64_t *calls, uint64_t count) {
+  return guarded([&] {
+    const std::vector<EntryTime> &times = session->model.executor.times();
+    if (count != session->entries.size())
+      badInput("times", "the table has " +
+                            std::to_string(session->entries.size()) +
+                            " entries, not " + std::to_string(count));
+    for (uint64_t i = 0; i < count; ++i) {
+      if (seconds)
+        seconds[i] = times.empty() ? 0 : times[i].seconds;
+      if (calls)
+        calls[i] = times.empty() ? 0 : times[i].calls;
+    }
   });
 }
 

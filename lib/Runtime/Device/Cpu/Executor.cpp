@@ -8,6 +8,7 @@
 #include "Runtime/Device/Cpu/Executor.h"
 #include "Runtime/Abi/Error.h"
 #include <algorithm>
+#include <chrono>
 #include <omp.h>
 #include <set>
 #include <string>
@@ -95,13 +96,44 @@ void Executor::prepare(uint32_t index, TtsKernel kernel) {
 void Executor::run(uint32_t index) {
   const TtsProgram &program = table.programs[index];
   reached = std::max(reached, reaches[index]);
+  if (observer || timing)
+    return runWatched(index);
+  for (uint32_t i = 0; i < program.num_entries; ++i)
+    runCall(calls[program.first_entry + i]);
+}
+
+void Executor::runCall(const Call &call) {
+  if (call.kernel)
+    parallelFor(call.kernel, call.operands, call.range, call.threads);
+  else
+    call.gemm->run(library.stream(), call.operands);
+}
+
+void Executor::runWatched(uint32_t index) {
+  using Clock = std::chrono::steady_clock;
+  const TtsProgram &program = table.programs[index];
   for (uint32_t i = 0; i < program.num_entries; ++i) {
-    const Call &call = calls[program.first_entry + i];
-    if (call.kernel)
-      parallelFor(call.kernel, call.operands, call.range, call.threads);
-    else
-      call.gemm->run(library.stream(), call.operands);
+    uint32_t entry = program.first_entry + i;
+    Clock::time_point start = Clock::now();
+    runCall(calls[entry]);
+    if (timing) {
+      std::chrono::duration<double> taken = Clock::now() - start;
+      measured[entry].seconds += taken.count();
+      ++measured[entry].calls;
+    }
+    if (observer && !observer->after(index, entry))
+      throw Error(Exit::Interrupted,
+                  std::string("program '") + table.name(program.name) + "'",
+                  std::string("the tap ended it after entry '") +
+                      table.name(table.entries[entry].name) + "'",
+                  "run it again without the tap");
   }
+}
+
+void Executor::time(bool on) {
+  timing = on;
+  if (on)
+    measured.assign(table.entries.size(), EntryTime());
 }
 
 void Executor::rehearse() {

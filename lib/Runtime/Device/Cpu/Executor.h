@@ -21,6 +21,19 @@ namespace tts::rt {
 void parallelFor(TtsKernel kernel, void *const *operands, int64_t range,
                  int threads);
 
+/// Told after each entry of a program; false ends the program there.
+class EntryObserver {
+public:
+  virtual ~EntryObserver() = default;
+  virtual bool after(uint32_t program, uint32_t entry) = 0;
+};
+
+/// What one entry has taken since timing was started.
+struct EntryTime {
+  double seconds = 0;
+  uint64_t calls = 0;
+};
+
 class Executor {
 public:
   /// `kernels` has one pointer per function of the table, null for library
@@ -28,8 +41,18 @@ public:
   Executor(const Table &table, const TtsKernel *kernels, const Arena &arena,
            int threads);
 
-  /// Runs all entries of a program (index into the table's programs).
+  /// Runs all entries of a program (index into the table's programs). Throws
+  /// Exit::Interrupted when an observer ends it.
   void run(uint32_t program);
+
+  /// Who is told after each entry, or null.
+  void observe(EntryObserver *observer) { this->observer = observer; }
+  EntryObserver *observed() const { return observer; }
+
+  /// Measures every entry from now on, from zero, or stops.
+  void time(bool on);
+  /// Per entry of the table; empty when timing was never started.
+  const std::vector<EntryTime> &times() const { return measured; }
 
   /// Visits every entry of every program once: calls each kernel on an empty
   /// range (its data may be garbage, an index among it) and each matmul for
@@ -54,6 +77,8 @@ private:
     int threads = 1;
   };
   void prepare(uint32_t entry, TtsKernel kernel);
+  void runCall(const Call &call);
+  void runWatched(uint32_t program);
   uint64_t operandBytes(const TtsEntry &entry) const;
 
   const Table &table;
@@ -63,6 +88,9 @@ private:
   std::vector<Call> calls;       ///< per entry of the table
   std::vector<uint64_t> reaches; ///< per program: end of its highest operand
   uint64_t reached = 0;
+  EntryObserver *observer = nullptr;
+  bool timing = false;
+  std::vector<EntryTime> measured;
 };
 
 } // namespace tts::rt
