@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "tts/Conversion/TtsToKernels/Passes.h"
 #include "tts/Target/Cpu/Passes.h"
 
 using namespace mlir;

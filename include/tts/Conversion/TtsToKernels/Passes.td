@@ -31,4 +31,18 @@ def TtsToKernelsPass : Pass<"tts-to-kernels", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def LowerMathPass : Pass<"tts-lower-math"> {
+  let summary = "polynomials for the f32 functions of training";
+  let description = [{
+    Assumes: math ops on scalars or vectors of f32 or f64. Guarantees: exp,
+    log, log1p and tanh in f32 are polynomials of the same bits for a scalar and
+    for every lane, on every target, within 4 units in the last place. The
+    others, and all in f64 but log1p, stay: a target uses the machine's own
+    instructions (sqrt, abs) or calls its library lane by lane.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif // TTS_CONVERSION_TTSTOKERNELS_PASSES_TD

@@ -5,20 +5,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerMathPass : Pass<"tts-cpu-lower-math"> {
-  let summary = "polynomials for the f32 functions of training";
-  let description = [{
-    Assumes: math ops on scalars or vectors of f32 or f64. Guarantees: exp,
-    log, log1p and tanh in f32 are polynomials of the same bits for a scalar and
-    for every lane, within 4 units in the last place. The others, and all in
-    f64, stay: LLVM uses the machine's own instructions (sqrt, abs) or calls
-    libm lane by lane.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
-}
-
 def EntryPointsPass : Pass<"tts-cpu-entry-points", "::mlir::ModuleOp"> {
   let summary = "gives each kernel the signature TtsKernel of Abi.h";
   let description = [{

@@ -7,16 +7,16 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "tts/Target/Cpu/Passes.h"
+#include "tts/Conversion/TtsToKernels/Passes.h"
 
 using namespace mlir;
 
-namespace tts::cpu {
+namespace tts {
 #define GEN_PASS_DEF_LOWERMATHPASS
-#include "tts/Target/Cpu/Passes.h.inc"
+#include "tts/Conversion/TtsToKernels/Passes.h.inc"
 
-/// What has a polynomial in f32. Everything else is left to LLVM, which knows
-/// the machine's own instructions and calls libm lane by lane for the rest.
+/// What has a polynomial in f32. Everything else is left to the target, which
+/// knows the machine's own instructions and calls a library for the rest.
 static bool isPolynomial(StringRef name) {
   // Not sin and cos: theirs lose relative accuracy near the multiples of π.
   return llvm::is_contained({"math.exp", "math.log", "math.log1p", "math.tanh"},
@@ -70,4 +70,4 @@ struct LowerMathPass : impl::LowerMathPassBase<LowerMathPass> {
 };
 } // namespace
 
-} // namespace tts::cpu
+} // namespace tts
