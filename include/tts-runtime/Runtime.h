@@ -142,10 +142,13 @@ int tts_session_tap(TtsSession *session, TtsTap tap, void *user);
 /// stays.
 int tts_session_time(TtsSession *session, int on);
 
-/// Seconds and calls of each entry since timing was started, into arrays of
-/// `count` = tts_session_num_entries; either may be null.
+/// Seconds by the clock, processor seconds of the session's own thread (on a
+/// busy machine with one thread the better measure) and calls of each entry
+/// since timing was started, into arrays of `count` = tts_session_num_entries;
+/// any may be null.
 int tts_session_times(const TtsSession *session, double *seconds,
-                      uint64_t *calls, uint64_t count);
+                      double *processor_seconds, uint64_t *calls,
+                      uint64_t count);
 
 #ifdef __cplusplus
 }

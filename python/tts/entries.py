@@ -135,7 +135,8 @@ class Timed:
 
     entry: Entry
     calls: int
-    seconds: float
+    seconds: float  # by the clock
+    processor_seconds: float  # of the session's own thread
 
 
 @dataclass

@@ -89,7 +89,13 @@ _SIGNATURES = {
     "tts_session_time": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
     "tts_session_times": (
         ctypes.c_int,
-        [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint64],
+        [
+            ctypes.c_void_p,
+            ctypes.POINTER(ctypes.c_double),
+            ctypes.POINTER(ctypes.c_double),
+            ctypes.POINTER(ctypes.c_uint64),
+            ctypes.c_uint64,
+        ],
     ),
 }
 
@@ -266,7 +272,7 @@ class Session:
             try:
                 seen(entries[view.contents.number])
                 return 0
-            except BaseException as error:  # noqa: BLE001: it must not cross the C frames
+            except BaseException as error:  # must not cross the C frames
                 raised.append(error)
                 return 1
 
@@ -284,15 +290,19 @@ class Session:
     def profile(self) -> Iterator[Profile]:
         """Measures every entry inside the block, in the runtime; the profile is filled at its end."""
         profile, count = Profile(), len(self.entries)
-        seconds, calls = (ctypes.c_double * count)(), (ctypes.c_uint64 * count)()
+        seconds, processor, calls = (
+            (ctypes.c_double * count)(),
+            (ctypes.c_double * count)(),
+            (ctypes.c_uint64 * count)(),
+        )
         self._check(self._lib.tts_session_time(self._session, 1))
         try:
             yield profile
         finally:
             self._check(self._lib.tts_session_time(self._session, 0))
-            self._check(self._lib.tts_session_times(self._session, seconds, calls, count))
-            measured = zip(self.entries, calls, seconds)
-            profile.timed = [Timed(entry, n, s) for entry, n, s in measured if n]
+            self._check(self._lib.tts_session_times(self._session, seconds, processor, calls, count))
+            measured = zip(self.entries, calls, seconds, processor)
+            profile.timed = [Timed(entry, n, wall, cpu) for entry, n, wall, cpu in measured if n]
 
     # -- helpers -------------------------------------------------------------------
 

@@ -226,7 +226,8 @@ int tts_session_time(TtsSession *session, int on) {
 }
 
 int tts_session_times(const TtsSession *session, double *seconds,
-                      uint64_t *calls, uint64_t count) {
+                      double *processor_seconds, uint64_t *calls,
+                      uint64_t count) {
   return guarded([&] {
     const std::vector<EntryTime> &times = session->model.executor.times();
     if (count != session->entries.size())
@@ -236,6 +237,8 @@ int tts_session_times(const TtsSession *session, double *seconds,
     for (uint64_t i = 0; i < count; ++i) {
       if (seconds)
         seconds[i] = times.empty() ? 0 : times[i].seconds;
+      if (processor_seconds)
+        processor_seconds[i] = times.empty() ? 0 : times[i].processorSeconds;
       if (calls)
         calls[i] = times.empty() ? 0 : times[i].calls;
     }

@@ -8,7 +8,7 @@
 #include "Runtime/Device/Cpu/Executor.h"
 #include "Runtime/Abi/Error.h"
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <omp.h>
 #include <set>
 #include <string>
@@ -109,18 +109,28 @@ void Executor::runCall(const Call &call) {
     call.gemm->run(library.stream(), call.operands);
 }
 
+static double now(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+void Executor::runTimed(const Call &call, EntryTime &time) {
+  double processor = now(CLOCK_THREAD_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);
+  runCall(call);
+  time.seconds += now(CLOCK_MONOTONIC) - wall;
+  time.processorSeconds += now(CLOCK_THREAD_CPUTIME_ID) - processor;
+  ++time.calls;
+}
+
 void Executor::runWatched(uint32_t index) {
-  using Clock = std::chrono::steady_clock;
   const TtsProgram &program = table.programs[index];
   for (uint32_t i = 0; i < program.num_entries; ++i) {
     uint32_t entry = program.first_entry + i;
-    Clock::time_point start = Clock::now();
-    runCall(calls[entry]);
-    if (timing) {
-      std::chrono::duration<double> taken = Clock::now() - start;
-      measured[entry].seconds += taken.count();
-      ++measured[entry].calls;
-    }
+    if (timing)
+      runTimed(calls[entry], measured[entry]);
+    else
+      runCall(calls[entry]);
     if (observer && !observer->after(index, entry))
       throw Error(Exit::Interrupted,
                   std::string("program '") + table.name(program.name) + "'",

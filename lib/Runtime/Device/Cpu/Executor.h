@@ -31,6 +31,7 @@ public:
 /// What one entry has taken since timing was started.
 struct EntryTime {
   double seconds = 0;
+  double processorSeconds = 0; ///< of the calling thread
   uint64_t calls = 0;
 };
 
@@ -78,6 +79,7 @@ private:
   };
   void prepare(uint32_t entry, TtsKernel kernel);
   void runCall(const Call &call);
+  void runTimed(const Call &call, EntryTime &time);
   void runWatched(uint32_t program);
   uint64_t operandBytes(const TtsEntry &entry) const;
 
