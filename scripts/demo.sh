@@ -7,9 +7,13 @@ cd "$root"
 
 budget=192M
 steps=1500
+audible=24
 case "${1:-}" in
   "") ;;
-  --quick) steps=100 ;;
+  --quick)
+    steps=100
+    audible=8
+    ;;
   *)
     echo "error: demo: unknown flag $1; the only one is --quick" >&2
     exit 2
@@ -70,6 +74,10 @@ PYTHON
 "$python" -m tts.audio.sample --mel=outputs.safetensors --tensor="$id/mel" --manifest=corpus/manifest.json -o sample.wav
 echo "sample.wav: utterance $id, $frames frames, teacher-forced durations, pitch and energy"
 
+say "how good it is: the best checkpoint on the validation split"
+"$python" -m tts.evaluate --executable=train --weights=run/best --corpus=corpus --utterances=$audible --samples=samples \
+  -o evaluation.json
+
 say "plots"
 "$python" -m tts.report.plots loss --metrics=metrics.jsonl -o loss.png
 "$python" -m tts.report.plots memory --plan=train.plan.json -o memory.png
@@ -94,4 +102,4 @@ print(f"training loss       {steps[0]['loss']:9.3f} -> {steps[-1]['loss']:.3f}")
 print(f"validation loss     {validation[0]['val_loss']:9.3f} -> {validation[-1]['val_loss']:.3f}")
 print(f"speed               {frames:9.0f} mel frames a second")
 PYTHON
-echo "demo-out/: train, train.plan.json, metrics.jsonl, memory.png, loss.png, sample.wav"
+echo "demo-out/: train, train.plan.json, metrics.jsonl, memory.png, loss.png, sample.wav, evaluation.json, samples/"

@@ -12,7 +12,7 @@ packages=(
   # runtime
   libdnnl-dev libopenmpi-dev openmpi-bin nlohmann-json3-dev libcli11-dev
   # tests
-  libgtest-dev clang-format python3 python3-venv python3-torch python3-psutil
+  libgtest-dev clang-format python3 python3-venv python3-torch python3-torchaudio python3-psutil
   # speech: text, alignment, audio
   flite pocketsphinx pocketsphinx-en-us asterisk-core-sounds-en-g722 asterisk-core-sounds-en ffmpeg
   ca-certificates
@@ -71,11 +71,12 @@ install_packages() {
 # Debian's own Python, for python3-torch is built for it; another python3 may come first on PATH.
 make_environment() {
   local stamp=.venv/requirements.sha256 want
-  want=$(sha256sum <python/requirements.txt)
+  want=$(cat python/requirements.txt python/requirements-no-deps.txt | sha256sum)
   if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$want" ]; then
     echo "setup: Python environment in .venv"
     [ -x .venv/bin/python ] || /usr/bin/python3 -m venv --system-site-packages .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r python/requirements-no-deps.txt
     echo "$want" >"$stamp"
   fi
 }

@@ -89,7 +89,7 @@ def _measure_prompt(work) -> tuple[list[corpus.Utterance], dict[str, str]]:
         begin = round(piece[0].begin * features.sample_rate)
         end = len(wave) if number == len(pieces) else round(piece[-1].end * features.sample_rate)
         name = identity if len(pieces) == 1 else f"{identity}.part{number}"
-        about = {"text": text, "source": identity}
+        about = {"text": text, "source": identity, "samples": [begin, end]}
         try:
             found.append(
                 _measure_piece(name, wave[begin:end], segments.shifted(piece, piece[0].begin), features, about)

@@ -1,0 +1,1 @@
+"""Judges a trained voice: losses, distances to the recording, recognised words, predicted opinion (docs/evaluating.md)."""
