@@ -72,6 +72,9 @@ PYTHON
 )
 ./train --data=corpus --evaluate --resume=run/best --dump-outputs=outputs.safetensors --dump-utterances="$id"
 "$python" -m tts.audio.sample --mel=outputs.safetensors --tensor="$id/mel" --manifest=corpus/manifest.json -o sample.wav
+# A text of the same name is a sound's caption in the report.
+text=$("$python" -c 'import json, sys; print(json.load(open("corpus/manifest.json"))["utterances"][sys.argv[1]]["text"])' "$id")
+echo "“$text” The model's spectrogram with the recording's durations, pitch and energy, through Griffin-Lim." >sample.txt
 echo "sample.wav: utterance $id, $frames frames, teacher-forced durations, pitch and energy"
 
 say "how good it is: the best checkpoint on the validation split"
@@ -81,6 +84,7 @@ say "how good it is: the best checkpoint on the validation split"
 say "plots"
 "$python" -m tts.report.plots loss --metrics=metrics.jsonl -o loss.png
 "$python" -m tts.report.plots memory --plan=train.plan.json -o memory.png
+"$python" -m tts.report . --title="demo-out" -o report.html
 
 say "figures"
 "$python" - <<'PYTHON'
@@ -102,4 +106,4 @@ print(f"training loss       {steps[0]['loss']:9.3f} -> {steps[-1]['loss']:.3f}")
 print(f"validation loss     {validation[0]['val_loss']:9.3f} -> {validation[-1]['val_loss']:.3f}")
 print(f"speed               {frames:9.0f} mel frames a second")
 PYTHON
-echo "demo-out/: train, train.plan.json, metrics.jsonl, memory.png, loss.png, sample.wav, evaluation.json, samples/"
+echo "demo-out/: train, train.plan.json, metrics.jsonl, memory.png, loss.png, sample.wav, evaluation.json, samples/, report.html"

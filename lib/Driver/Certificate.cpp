@@ -54,6 +54,18 @@ std::string programText(ArrayRef<rt::ProgramOp> programs, int64_t index) {
                     : llvm::formatv("{0}[{1}]", name, bucket).str();
 }
 
+/// Where each program lies on the timeline.
+Array programsJson(ModuleOp lowered) {
+  SmallVector<rt::ProgramOp> programs(lowered.getOps<rt::ProgramOp>());
+  SmallVector<plan::ProgramSpan> spans = getProgramSpans(lowered);
+  Array array;
+  for (auto [index, begin] : llvm::enumerate(plan::getTimelineStarts(spans)))
+    array.push_back(Object{{"program", programText(programs, index)},
+                           {"begin", begin},
+                           {"entries", spans[index].entries}});
+  return array;
+}
+
 /// Buffers in the table's order.
 Array buffersJson(ModuleOp lowered) {
   SmallVector<rt::ProgramOp> programs(lowered.getOps<rt::ProgramOp>());
@@ -145,6 +157,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"lower_bound_bytes", plan.measure.live.most},
       {"predicted_step_seconds", plan.stepSeconds},
       {"eager_bytes", plan.eagerBytes},
+      {"programs", programsJson(*plan.lowered)},
       {"buffers", buffersJson(*plan.lowered)},
   };
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(certificate)));

@@ -1,68 +1,14 @@
 """The learning curves of metrics.jsonl: total and per-term losses, validation, learning rate."""
 
-import json
-import math
 from pathlib import Path
 
 import numpy as np
 
 from tts.data.errors import InputError
-from tts.report import style
+from tts.report import look, style
+from tts.report.metrics import read_metrics, series, smooth, terms
 
 plt = style.plt
-
-
-def read_metrics(path: Path) -> list[dict]:
-    """The lines of a metrics file; a last line cut off by a killed run is left out."""
-    lines = path.read_text().splitlines()
-    found = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-            if not isinstance(entry, dict):
-                raise ValueError("not an object")
-            found.append(entry)
-        except ValueError as error:
-            if number == len(lines):
-                break
-            raise InputError(
-                f"{path}:{number}", f"not a metrics line ({error})", "give the metrics.jsonl of a run"
-            ) from error
-    return found
-
-
-def series(entries: list[dict], *names: str) -> tuple[np.ndarray, np.ndarray]:
-    """(step, value) of every line that has a finite number under these nested names.
-
-    A run that was resumed repeats the steps after its checkpoint: the later line counts.
-    """
-    points: dict[float, float] = {}
-    step = 0.0
-    for entry in entries:
-        step = entry.get("step", step)
-        value = entry
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            points[step] = value
-    steps = sorted(points)
-    return np.array(steps, float), np.array([points[s] for s in steps], float)
-
-
-def smooth(values: np.ndarray) -> np.ndarray:
-    """A centred running mean over a fiftieth of the run, shorter at its ends."""
-    half = max(1, len(values) // 100)
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    index = np.arange(len(values))
-    # The same reach on both sides, so the ends are not bent.
-    reach = np.minimum(half, np.minimum(index, len(values) - 1 - index))
-    return (total[index + reach + 1] - total[index - reach]) / (2 * reach + 1)
-
-
-def terms(entries: list[dict], key: str) -> list[str]:
-    return sorted({name for entry in entries for name in (entry.get(key) or {})})
 
 
 def plot(metrics: Path, out: Path) -> None:
@@ -85,13 +31,13 @@ def plot(metrics: Path, out: Path) -> None:
 
 def _curve(axes, entries: list[dict], train: tuple[str, ...], validation: list[tuple[str, ...]], size: float) -> None:
     steps, values = series(entries, *train)
-    axes.plot(steps, values, color=style.TRAIN, alpha=0.22, linewidth=0.8)
-    axes.plot(steps, smooth(values), color=style.TRAIN, linewidth=1.7, label="training")
+    axes.plot(steps, values, color=look.TRAIN, alpha=0.22, linewidth=0.8)
+    axes.plot(steps, smooth(values), color=look.TRAIN, linewidth=1.7, label="training")
     for names in validation:
         val_steps, val_values = series(entries, *names)
         if val_steps.size:
             axes.plot(
-                val_steps, val_values, "o-", color=style.VALIDATION, markersize=size, linewidth=1.4, label="validation"
+                val_steps, val_values, "o-", color=look.VALIDATION, markersize=size, linewidth=1.4, label="validation"
             )
             break
     _bound(axes, values)
@@ -119,7 +65,7 @@ def _total(axes, entries: list[dict]) -> None:
 
 def _rate(axes, entries: list[dict]) -> None:
     steps, values = series(entries, "lr")
-    axes.plot(steps, values, color=style.INK, linewidth=1.4)
+    axes.plot(steps, values, color=look.INK, linewidth=1.4)
     axes.set_ylabel("learning rate")
     axes.set_title("Learning rate, gradient norm")
     axes.set_xlabel("updates")

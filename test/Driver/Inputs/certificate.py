@@ -24,3 +24,13 @@ for bucket in plan["buckets"]:
 with open(executable, "rb") as file:
     assert plan["hashes"]["executable"] == hashlib.sha256(file.read()).hexdigest()
 assert {"name", "loc", "class", "program", "offset", "size"} <= set(plan["buffers"][0])
+
+# The programs tile the timeline, and buffers live inside theirs.
+spans = sorted((p["begin"], p["begin"] + p["entries"], p["program"]) for p in plan["programs"])
+assert spans[0][0] == 0 and all(a[1] == b[0] for a, b in zip(spans, spans[1:])), spans
+bounds = {name: (begin, end) for begin, end, name in spans}
+assert {"zero", "denominators[0]", "forward[0]", "backward[0]", "update", "eval[0]"} <= set(bounds)
+for buffer in plan["buffers"]:
+    if buffer["program"] != "persistent":
+        begin, end = bounds[buffer["program"]][0], bounds[buffer["last_program"]][1]
+        assert begin <= buffer["begin"] <= buffer["end"] < end, buffer

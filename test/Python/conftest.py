@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[3] / "python"
+PACKAGE = Path(__file__).resolve().parents[2] / "python"
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tts.data.errors import InputError
-from tts.report.loss import read_metrics, series, smooth, terms
-from tts.report.memory import boxes
+from tts.report.certificate import Certificate
+from tts.report.metrics import read_metrics, series, smooth, terms
 from tts.report.plots import main
 
 LINES = [
@@ -75,7 +75,12 @@ def test_smoothing_keeps_lines_and_ends():
     assert smooth(noise).std() < 0.4 and smooth(noise)[0] == noise[0]
 
 
-def test_boxes_span_lifetimes_or_programs():
+def test_boxes_span_lifetimes_or_programs(tmp_path):
+    def boxes(plan):
+        (tmp_path / "plan.json").write_text(json.dumps({"classes": PLAN["classes"]} | plan))
+        certificate = Certificate.read(tmp_path / "plan.json")
+        return *certificate.boxes(), certificate.timed
+
     found, spans, timed = boxes(PLAN)
     assert timed and spans == [("forward[0]", 2, 6), ("backward[0]", 6, 10)]
     assert [(b.kind, b.begin, b.end) for b in found] == [
@@ -83,6 +88,14 @@ def test_boxes_span_lifetimes_or_programs():
         ("activations", 2, 10),
         ("activations", 6, 8),
     ]
+    programs = [
+        {"program": "backward[0]", "begin": 6, "entries": 6},
+        {"program": "zero", "begin": 0, "entries": 1},
+        {"program": "forward[0]", "begin": 1, "entries": 5},
+    ]
+    found, spans, timed = boxes(PLAN | {"programs": programs})
+    assert spans == [("zero", 0, 1), ("forward[0]", 1, 6), ("backward[0]", 6, 12)]
+    assert (found[0].begin, found[0].end) == (0, 12)
     plain = {"buffers": [{k: v for k, v in b.items() if k not in ("begin", "end")} for b in PLAN["buffers"]]}
     found, spans, timed = boxes(plain)
     assert not timed and [(b.begin, b.end) for b in found] == [(0, 2), (0, 1), (1, 2)]
