@@ -173,7 +173,7 @@ def test_too_much_sound_is_left_out(make, run_folder):
     write_sound(run_folder / "zebra.wav", seconds=70)
     page = make()
     assert [s["aria-label"] for s in page.all("audio")] == ["sample"]
-    assert "Not in this page, which holds 2 MiB of sound: zebra.wav." in page.one("section", id="samples")["text"]
+    assert "Not in this page, which holds 1.5 MiB of sound: zebra.wav." in page.one("section", id="samples")["text"]
 
 
 def test_nothing_comes_from_outside(make, run_folder):
@@ -224,16 +224,62 @@ def test_a_plan_without_lifetimes_has_no_timeline(make, run_folder):
     assert not page.all(id="timeline-data")
 
 
+def evaluation(samples) -> dict:
+    """As docs/evaluating.md writes it."""
+    metrics = [
+        {
+            "key": "mcd.mel",
+            "title": "MCD, predicted mel",
+            "value": 5.5,
+            "unit": "dB",
+            "count": 5560,
+            "of": "aligned frames",
+        },
+        {"key": "wer.predicted", "title": "word errors", "value": 55.625, "unit": "%", "count": 8, "of": "words"},
+    ]
+    rows = [
+        {
+            "id": name,
+            "text": f"Say {name}.",
+            "values": {"mcd.mel": value},
+            "heard": {"predicted": "say"},
+            "samples": files,
+        }
+        for name, value, files in samples
+    ]
+    head = {"version": 1, "weights": "run/best", "step": 1350, "split": "validation", "utterances": 30, "audible": 24}
+    left_out = [{"what": "wer.recording", "reason": "the corpus has no transcripts"}]
+    return head | {"metrics": metrics, "recipes": {"mcd.mel": "13 coefficients"}, "left_out": left_out, "rows": rows}
+
+
 def test_an_evaluation_is_shown(make, run_folder):
-    content = {
-        "utterances": 30,
-        "mcd_db": 6.25,
-        "wer": {"synthesized": 0.5, "ground_truth": 0.125},
-        "each": [{"id": "a", "mcd": 5}],
-    }
-    (run_folder / "evaluation.json").write_text(json.dumps(content))
-    text = make().one("section", id="evaluation")["text"]
-    assert all(word in text for word in ("mcd db", "6.25", "ground truth", "0.125", "a"))
+    (run_folder / "evaluation.json").write_text(json.dumps(evaluation([("a", 5.0, {})])))
+    page = make()
+    assert page.rows(class_="metrics")[1:] == [
+        ["MCD, predicted mel", "5.5 dB", "5\u202f560 aligned frames"],
+        ["word errors", "55.62 %", "8 words"],
+    ]
+    text = page.one("section", id="evaluation")["text"]
+    assert "The validation split with run/best, update 1\u202f350: 30 utterances, 24 of them made audible" in text
+    assert "Left out: wer.recording, the corpus has no transcripts." in text and "13 coefficients" in text
+    assert page.rows(aria_label="evaluation of each utterance")[1] == ["aSay a.", "5"]
+
+
+def test_evaluated_utterances_are_heard_together(make, run_folder):
+    (run_folder / "samples").mkdir()
+    samples = []
+    for name, value in (("a", 5.0), ("b", 7.0), ("c", 6.0)):
+        files = {system: f"samples/{name}.{system}.wav" for system in ("predicted", "recording")}
+        samples.append((name, value, files))
+        for file in files.values():
+            write_sound(run_folder / file, seconds=0.1 if name != "c" else 40)
+    (run_folder / "evaluation.json").write_text(json.dumps(evaluation(samples)))
+    page = make()
+    heard = [s["aria-label"] for s in page.all("audio")]
+    assert heard == ["sample", "a, recording", "a, predicted", "b, recording", "b, predicted"]  # best, then worst
+    text = page.one("section", id="samples")["text"]
+    assert "Say b." in text and "MCD 7 dB" in text and "recogniser: say" in text
+    assert text.endswith("which holds 1.5 MiB of sound: c.")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +287,8 @@ def test_an_evaluation_is_shown(make, run_folder):
     [
         ("train.plan.json", "nonsense", ["train.plan.json: not a plan"]),
         ("metrics.jsonl", "{}\n[]\n{}\n", ["metrics.jsonl:2: not a metrics line"]),
-        ("evaluation.json", "[]", ["evaluation.json: not a JSON object"]),
+        ("evaluation.json", "[]", ["evaluation.json: not an evaluation"]),
+        ("evaluation.json", '{"version": 2}', ["evaluation.json: not an evaluation (version 2, not 1)"]),
     ],
 )
 def test_bad_files_are_named(run_folder, tool, name, content, words):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from tts.report import look
-from tts.report.page import evaluation, overview, plan, sounds, tensors, timeline, training
+from tts.report.page import overview, plan, sounds, tensors, timeline, training
 from tts.report.page.markup import Markup, join, tag
 from tts.report.page.run import Run
 
@@ -34,7 +34,7 @@ def html(run: Run) -> str:
         (
             "evaluation",
             "Evaluation",
-            evaluation.html(run.evaluation) if run.evaluation else _missing("evaluation.json", "no evaluation"),
+            run.evaluation.html() if run.evaluation else _missing("evaluation.json", "no evaluation"),
         ),
     ]
     body = [

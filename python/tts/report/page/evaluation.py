@@ -1,51 +1,92 @@
-"""evaluation.json as tables: single figures first, then each group of figures, whatever groups there are."""
+"""evaluation.json (docs/evaluating.md): what was measured, how, on which utterances, and what was left out."""
 
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from tts.data.errors import InputError
 from tts.report.page.markup import Markup, join, table, tag
 from tts.report.page.scales import number
 
-
-def html(evaluation: dict) -> Markup:
-    plain, groups = _split(evaluation)
-    return join(
-        _facts(plain),
-        [tag("div", tag("h3", _name(key)), _group(value)) for key, value in groups.items()],
-    )
+_LISTED = 40
 
 
-def _split(values: dict) -> tuple[dict, dict]:
-    plain = {k: v for k, v in values.items() if not isinstance(v, dict | list)}
-    return plain, {k: v for k, v in values.items() if isinstance(v, dict | list) and v}
+@dataclass
+class Evaluation:
+    path: Path
+    content: dict
+    metrics: list[dict]
+    rows: list[dict]
+
+    @classmethod
+    def read(cls, path: Path) -> "Evaluation":
+        try:
+            content = json.loads(path.read_text())
+            if content["version"] != 1:
+                raise ValueError(f"version {content['version']}, not 1")
+            metrics, rows = content["metrics"], content.get("rows") or []
+            for metric in metrics:
+                metric["key"], metric["title"], float(metric["value"])
+            for row in rows:
+                row["id"], dict(row.get("values") or {}), dict(row.get("samples") or {})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(path, f"not an evaluation ({error})", "make it again with tts.evaluate") from error
+        return cls(path, content, metrics, rows)
+
+    def html(self) -> Markup:
+        return join(
+            tag("p", self._sentence(), cls="quiet"),
+            self._metrics(),
+            [
+                tag("p", f"Left out: {o.get('what')}, {o.get('reason')}.", cls="quiet")
+                for o in self.content.get("left_out") or []
+            ],
+            self._recipes(),
+            self._rows(),
+        )
+
+    def _sentence(self) -> str:
+        content = self.content
+        step = f", update {number(content['step'], 9)}" if content.get("step") is not None else ""
+        words = f"The {content.get('split', 'validation')} split with {content.get('weights', 'these weights')}{step}"
+        if "utterances" in content:
+            words += f": {number(content['utterances'], 9)} utterances"
+        if content.get("audible"):
+            words += f", {number(content['audible'])} of them made audible"
+        if content.get("teacher_forced"):
+            words += "; durations, pitch and energy are the recordings' (teacher forcing)"
+        return words + "."
+
+    def _metrics(self) -> Markup:
+        rows = [[m["title"], _value(m["value"], m.get("unit")), _on(m)] for m in self.metrics]
+        return table(["measure", "value", "on"], rows, cls="metrics", aria_label="evaluation")
+
+    def _recipes(self) -> Markup | str:
+        recipes = self.content.get("recipes") or {}
+        items = [tag("div", tag("dt", name), tag("dd", text)) for name, text in recipes.items()]
+        return tag("details", tag("summary", "How each is measured"), tag("dl", items, cls="recipes")) if items else ""
+
+    def _rows(self) -> Markup | str:
+        measured = [row for row in self.rows if row.get("values")]
+        if not measured:
+            return ""
+        keys = [m["key"] for m in self.metrics if any(m["key"] in row["values"] for row in measured)]
+        rows = [[_who(row), *(_value(row["values"].get(k)) for k in keys)] for row in measured[:_LISTED]]
+        more = f" (the first {_LISTED} of {len(measured)})" if len(measured) > _LISTED else ""
+        listed = table(["utterance", *keys], rows, aria_label="evaluation of each utterance")
+        return tag("details", tag("summary", f"Each utterance{more}"), listed)
 
 
-def _name(key: object) -> str:
-    return str(key).replace("_", " ")
+def _value(value: float | None, unit: str | None = "") -> str:
+    return "–" if value is None else number(value) + (f" {unit}" if unit else "")
 
 
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return number(value)
-    if isinstance(value, dict):
-        return ", ".join(f"{_name(k)} {_value(v)}" for k, v in value.items())
-    if isinstance(value, list):
-        return ", ".join(_value(v) for v in value)
-    return "–" if value is None else str(value)
+def _on(metric: dict) -> str:
+    if "count" not in metric:
+        return ""
+    return f"{number(metric['count'], 9)} {metric.get('of', '')}".strip()
 
 
-def _facts(values: dict) -> Markup | str:
-    items = [tag("div", tag("dt", _name(k)), tag("dd", _value(v))) for k, v in values.items()]
-    return tag("dl", items, cls="facts") if items else ""
-
-
-def _group(value: dict | list) -> Markup:
-    """A list or dict of like objects is a table; anything else is names with values."""
-    rows = value if isinstance(value, list) else list(value.values())
-    if rows and all(isinstance(row, dict) for row in rows):
-        keys = list(dict.fromkeys(k for row in rows for k in row))
-        names = [str(i + 1) for i in range(len(rows))] if isinstance(value, list) else [_name(k) for k in value]
-        cells = [[name, *(_value(row.get(k)) for k in keys)] for name, row in zip(names, rows)]
-        return table(["", *map(_name, keys)], cells, aria_label="evaluation")
-    if isinstance(value, list):
-        return tag("ul", [tag("li", _value(v)) for v in value])
-    return _facts(value)
+def _who(row: dict) -> Markup:
+    text = row.get("text") or ""
+    return join(tag("code", row["id"]), tag("small", text) if text else "")

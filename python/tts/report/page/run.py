@@ -7,6 +7,7 @@ from pathlib import Path
 from tts.data.errors import InputError
 from tts.report.certificate import Certificate
 from tts.report.metrics import read_metrics
+from tts.report.page.evaluation import Evaluation
 
 SOUNDS = {".wav": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".opus": "audio/ogg"}
 
@@ -19,7 +20,7 @@ class Run:
     model: Path | None = None
     metrics: list[dict] = field(default_factory=list)
     sounds: list[Path] = field(default_factory=list)
-    evaluation: dict | None = None
+    evaluation: Evaluation | None = None
     corpus: dict | None = None
 
     @property
@@ -53,8 +54,8 @@ def read(folder: Path, *, title: str | None, plan: Path | None, metrics: Path | 
         certificate=certificate,
         model=_present(folder / "model.mlir"),
         metrics=read_metrics(metrics) if metrics else [],
-        sounds=sorted(sounds, key=lambda p: (p.parent != folder, p.name)),
-        evaluation=_object(evaluation) if evaluation else None,
+        sounds=sorted(sounds, key=lambda p: (p.parent != folder, p.stem)),
+        evaluation=Evaluation.read(evaluation) if evaluation else None,
         corpus=_object(corpus) if corpus else None,
     )
 

@@ -1,4 +1,4 @@
-"""The samples: a player each, with the waveform and, where a text file of the same name is there, its words."""
+"""The samples: a player each, with its waveform and words; those of an evaluation side by side for each utterance."""
 
 import base64
 import wave
@@ -9,42 +9,98 @@ import numpy as np
 from tts.report.look import bytes_text
 from tts.report.page.markup import Markup, join, tag
 from tts.report.page.run import SOUNDS, Run
+from tts.report.page.scales import number
 
 #: Of all files together, as they lie on disk: base64 makes a third more of them.
-LIMIT = 2 * 2**20
+LIMIT = 3 << 19
 _BARS = 160
+_SYSTEMS = {
+    "recording": "recording",
+    "recorded": "recorded spectrogram, Griffin-Lim",
+    "predicted": "predicted spectrogram, Griffin-Lim",
+}
+
+
+class Space:
+    """What still fits into the page, and the names of what did not."""
+
+    def __init__(self):
+        self.left, self.refused = LIMIT, []
+
+    def take(self, name: str, *files: Path) -> bool:
+        size = sum(file.stat().st_size for file in files)
+        if size > self.left:
+            self.refused.append(name)
+            return False
+        self.left -= size
+        return True
 
 
 def html(run: Run) -> Markup:
-    used, players, left_out = 0, [], []
-    for path in run.sounds:
-        size = path.stat().st_size
-        if used + size > LIMIT:
-            left_out.append(path.name)
-            continue
-        used += size
-        players.append(_player(path))
-    note = ""
-    if left_out:
-        listed = ", ".join(left_out[:6]) + (" …" if len(left_out) > 6 else "")
-        note = tag("p", f"Not in this page, which holds {bytes_text(LIMIT)} of sound: {listed}.", cls="quiet")
-    return join(tag("div", players, cls="players"), note, _source(run))
+    space, groups = Space(), _groups(run)
+    grouped = {file.resolve() for _, files in groups for file in files.values()}
+    plain = [p for p in run.sounds if p.resolve() not in grouped]
+    players = [_player(p, p.stem.replace("_", " "), _caption(p)) for p in plain if space.take(p.name, p)]
+    utterances = [_utterance(row, files) for row, files in groups if space.take(row["id"], *files.values())]
+    return join(
+        tag("div", players, cls="players") if players else "",
+        tag("h3", "Evaluated utterances") if utterances else "",
+        utterances,
+        _refused(space),
+        _source(run),
+    )
 
 
-def _player(path: Path) -> Markup:
-    caption = path.with_suffix(".txt")
-    words = caption.read_text(errors="replace").strip() if caption.is_file() else ""
+def _groups(run: Run) -> list[tuple[dict, dict[str, Path]]]:
+    """The evaluation's utterances that can be heard: the best, the worst and the middle one first."""
+    if not run.evaluation:
+        return []
+    base = run.evaluation.path.parent
+    found = []
+    for row in run.evaluation.rows:
+        files = {system: base / name for system, name in (row.get("samples") or {}).items()}
+        if files and all(f.is_file() and f.suffix.lower() in SOUNDS for f in files.values()):
+            found.append((row, files))
+    key = "mcd.mel"
+    found.sort(key=lambda entry: (entry[0].get("values") or {}).get(key, 0))
+    picked = dict.fromkeys([0, len(found) - 1, len(found) // 2, *range(len(found))])
+    return [found[i] for i in picked if 0 <= i < len(found)]
+
+
+def _utterance(row: dict, files: dict[str, Path]) -> Markup:
+    value = (row.get("values") or {}).get("mcd.mel")
+    note = f" · MCD {number(value, 3)} dB" if value is not None else ""
+    order = sorted(files, key=lambda system: (list(_SYSTEMS).index(system) if system in _SYSTEMS else 9, system))
+    heard = row.get("heard") or {}
+    players = [
+        _player(files[s], _SYSTEMS.get(s, s), f"recogniser: {heard[s]}" if heard.get(s) else "", f"{row['id']}, {s}")
+        for s in order
+    ]
+    return tag(
+        "div",
+        tag("p", tag("b", row.get("text") or row["id"]), " ", tag("small", row["id"] + note)),
+        tag("div", players, cls="players"),
+        cls="utterance",
+    )
+
+
+def _caption(path: Path) -> str:
+    words = path.with_suffix(".txt")
+    return words.read_text(errors="replace").strip() if words.is_file() else ""
+
+
+def _player(path: Path, title: str, words: str, label: str | None = None) -> Markup:
     encoded = base64.b64encode(path.read_bytes()).decode()
     return tag(
         "figure",
-        tag("figcaption", tag("strong", path.stem.replace("_", " ")), tag("p", words) if words else ""),
+        tag("figcaption", tag("strong", title), tag("p", words) if words else ""),
         _waveform(path),
         tag(
             "audio",
             controls=True,
             preload="metadata",
             src=f"data:{SOUNDS[path.suffix.lower()]};base64,{encoded}",
-            aria_label=path.stem,
+            aria_label=label or title,
         ),
         cls="player",
     )
@@ -74,6 +130,13 @@ def _envelope(path: Path) -> np.ndarray | None:
     parts = np.array_split(np.abs(samples), min(_BARS, len(samples)))
     envelope = np.array([part.max() for part in parts])
     return np.maximum(envelope / (envelope.max() or 1.0), 0.02)
+
+
+def _refused(space: Space) -> Markup | str:
+    if not space.refused:
+        return ""
+    listed = ", ".join(space.refused[:6]) + (f" and {len(space.refused) - 6} more" if len(space.refused) > 6 else "")
+    return tag("p", f"Not in this page, which holds {bytes_text(LIMIT)} of sound: {listed}.", cls="quiet")
 
 
 def _source(run: Run) -> Markup | str:
