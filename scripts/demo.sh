@@ -84,7 +84,7 @@ say "how good it is: the best checkpoint on the validation split"
 say "plots"
 "$python" -m tts.report.plots loss --metrics=metrics.jsonl -o loss.png
 "$python" -m tts.report.plots memory --plan=train.plan.json -o memory.png
-"$python" -m tts.report . --title="demo-out" -o report.html
+"$python" -m tts.report . -o report.html
 
 say "figures"
 "$python" - <<'PYTHON'
