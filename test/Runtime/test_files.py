@@ -57,6 +57,15 @@ def test_validation_is_the_whole_split_once(train, corpus, tensors, tmp_path):
     np.testing.assert_allclose(line["val_loss"], sum(line["val_losses"].values()), rtol=1e-12)
 
 
+def test_an_evaluation_leaves_the_metrics_of_training(train, tmp_path):
+    flag = f"--checkpoint-dir={tmp_path / 'c'}"
+    before = train("--steps=3", "--eval-every=3", flag).lines
+    run = train("--evaluate", "--resume", flag)
+    assert run.code == 0 and run.lines[: len(before)] == before
+    line, final = run.lines[len(before) :]
+    assert (line["step"], line["val_loss"]) == (3, run.validations[0]["val_loss"]) and final["final"]
+
+
 def test_outputs_are_dumped_without_padding(train, corpus, tensors, tmp_path):
     checkpoints = f"--checkpoint-dir={tmp_path / 'c'}"
     assert train("--steps=3", checkpoints).code == 0

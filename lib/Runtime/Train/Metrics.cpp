@@ -45,6 +45,19 @@ std::string keptLines(const std::string &path, int64_t step) {
   return kept;
 }
 
+/// Whole or not at all.
+void replaceFile(const std::string &path, const std::string &text) {
+  std::string beside =
+      path.substr(0, path.rfind('/') + 1) + ".metrics.jsonl.tmp";
+  File fresh = File::openToWrite(beside);
+  fresh.write(text);
+  fresh.syncAndClose();
+  if (std::rename(beside.c_str(), path.c_str()) != 0)
+    throw Error(Exit::CannotContinue, path,
+                std::string("cannot be written (") + std::strerror(errno) + ")",
+                "choose another --log-dir");
+}
+
 Json byName(const Manifest &manifest, const std::vector<double> &values) {
   Json json = Json::object();
   for (size_t i = 0; i < values.size(); ++i)
@@ -55,21 +68,15 @@ Json byName(const Manifest &manifest, const std::vector<double> &values) {
 } // namespace
 
 Metrics::Metrics(const std::string &directory, const Manifest &manifest,
-                 bool resume, int64_t resumedStep, bool tensorBoard)
+                 OlderLines older, int64_t step, bool tensorBoard)
     : manifest(manifest) {
   if (directory.empty())
     return;
   makeDirectories(directory);
   std::string path = directory + "/metrics.jsonl";
-  std::string kept = resume ? keptLines(path, resumedStep) : "";
-  std::string beside = directory + "/.metrics.jsonl.tmp";
-  File fresh = File::openToWrite(beside);
-  fresh.write(kept);
-  fresh.syncAndClose();
-  if (std::rename(beside.c_str(), path.c_str()) != 0)
-    throw Error(Exit::CannotContinue, path,
-                std::string("cannot be written (") + std::strerror(errno) + ")",
-                "choose another --log-dir");
+  if (older != OlderLines::Kept)
+    replaceFile(path,
+                older == OlderLines::UpToStep ? keptLines(path, step) : "");
   file = File::openToAppend(path);
   if (!tensorBoard)
     return;
@@ -79,7 +86,7 @@ Metrics::Metrics(const std::string &directory, const Manifest &manifest,
     validationTags.push_back("val_losses/" + loss.name);
     all.insert(all.end(), {lossTags.back(), validationTags.back()});
   }
-  events = EventFile(directory, resumedStep + 1, all);
+  events = EventFile(directory, step + 1, all);
 }
 
 void Metrics::update(const UpdateMetrics &m) {

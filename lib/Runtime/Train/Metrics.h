@@ -32,13 +32,19 @@ struct FinalMetrics {
   uint64_t largeAllocations;
 };
 
+/// What becomes of the lines that another run left in the directory.
+enum class OlderLines {
+  Dropped,  ///< a new run
+  UpToStep, ///< a resumed one stands behind those up to its checkpoint
+  Kept      ///< no training: the file is another run's
+};
+
 class Metrics {
 public:
-  /// Writes nowhere when `directory` is empty. Resuming keeps the lines up to
-  /// `resumedStep` of a file that is there; else the file starts empty. With
-  /// `tensorBoard` an event file begins too.
-  Metrics(const std::string &directory, const Manifest &manifest, bool resume,
-          int64_t resumedStep, bool tensorBoard);
+  /// Writes nowhere when `directory` is empty. `step` is that of the weights.
+  /// With `tensorBoard` an event file begins too.
+  Metrics(const std::string &directory, const Manifest &manifest,
+          OlderLines older, int64_t step, bool tensorBoard);
 
   void update(const UpdateMetrics &m);
   void evaluation(int64_t step, double loss, const std::vector<double> &losses,

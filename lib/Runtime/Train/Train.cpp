@@ -59,8 +59,11 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
   }
   loader = std::make_unique<Loader>(corpus, model.manifest, state.seed,
                                     state.position);
+  OlderLines older = !trains          ? OlderLines::Kept
+                     : options.resume ? OlderLines::UpToStep
+                                      : OlderLines::Dropped;
   metrics =
-      std::make_unique<Metrics>(options.logDir, model.manifest, options.resume,
+      std::make_unique<Metrics>(options.logDir, model.manifest, older,
                                 state.step, trains && options.tensorBoard);
   buckets.reserve(size_t(model.manifest.batch) + model.manifest.buckets.size());
   if (size_t wild = model.executor.wildGemms())
@@ -86,8 +89,10 @@ void Run::restore() {
       options.resumeFrom.empty() ? options.checkpointDir : options.resumeFrom);
   resetStates(model.manifest, model.arena);
   RunState saved = loadCheckpoint(folder, model.manifest, model.arena);
-  if (options.evaluate)
+  if (options.evaluate) {
+    state.step = saved.step;
     return;
+  }
   if (options.seed && *options.seed != saved.seed)
     throw Error(Exit::BadUsage, "--seed",
                 "the checkpoint's is " + std::to_string(saved.seed),

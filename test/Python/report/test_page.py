@@ -208,6 +208,12 @@ def test_missing_parts_are_said(make, run_folder):
     assert page.rows(class_="tensors")[1][1] == ""
 
 
+def test_the_peak_is_that_of_training(make, run_folder):
+    evaluated = [{"step": 120, "val_loss": 1.0, "val_losses": {}}, {"final": True, "measured_peak_bytes": 5 * MIB}]
+    write_metrics(run_folder / "metrics.jsonl", metrics() + evaluated)
+    assert make().tiles()["Measured peak"] == "39 MiB"
+
+
 def test_a_run_that_was_killed_has_no_measured_peak(make, run_folder):
     write_metrics(run_folder / "metrics.jsonl", metrics(1)[:1])
     page = make()

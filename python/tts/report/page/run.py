@@ -36,7 +36,9 @@ class Run:
 
     @property
     def final(self) -> dict:
-        return next((m for m in reversed(self.metrics) if m.get("final")), {})
+        """Of the training itself: an evaluation into the same file adds one of its own."""
+        last = max((i for i, m in enumerate(self.metrics) if "loss" in m), default=-1)
+        return next((m for m in self.metrics[last + 1 :] if m.get("final")), {})
 
 
 def read(folder: Path, *, title: str | None, plan: Path | None, metrics: Path | None, evaluation: Path | None) -> Run:
