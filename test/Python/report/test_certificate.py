@@ -7,8 +7,8 @@ import pytest
 from small_run import MIB, plan
 
 from tts.data.errors import InputError
-from tts.report.certificate import Certificate
-from tts.report.page import timeline
+from tts.report.certificate import Certificate, Span
+from tts.report.page.views import views
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_classes_stand_in_the_order_of_stacks(certificate):
 
 def test_a_view_is_one_step_of_a_bucket(certificate):
     total = sum(certificate.live().values())
-    first, second = timeline.views(certificate, total)
+    first, second = views(certificate, total)
     assert [s.program for s in second.spans] == "zero denominators[1] forward[1] backward[1] update eval[1]".split()
     assert (second.entries, second.top, second.top_position) == (17, 22 * MIB, 18)
     assert (first.top, first.top_position, first.top_entry) == (30 * MIB, 9, 9)
@@ -73,10 +73,10 @@ def test_columns_are_even_and_keep_the_peak():
             "end": 3333,
         },
     ]
-    spans = [timeline.Span("forward[0]", 0, 5000)]
+    spans = [Span("forward[0]", 0, 5000)]
     total = np.full(5000, 8)
     total[3333] = 16
-    (view,) = timeline.views(Certificate(None, content, spans=spans), total)
+    (view,) = views(Certificate(None, content, spans=spans), total)
     assert 3333 in view.positions and len(view.positions) <= 640
     assert np.abs(view.positions / 5000 - np.arange(len(view.positions)) / len(view.positions)).max() < 0.002
 

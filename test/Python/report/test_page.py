@@ -54,6 +54,15 @@ class Page(HTMLParser):
         texts = [e["text"] for e in self.elements if e["tag"] in ("dt", "dd") and e.get("class") != "note"]
         return dict(zip(texts[::2], texts[1::2]))
 
+    def paths(self, picture):
+        """The paths of each figure with this picture."""
+        found = []
+        for figure in self.all("figure", data_picture=picture):
+            rest = self.elements[self.elements.index(figure) + 1 :]
+            end = next((i for i, e in enumerate(rest) if e["tag"] == "figure"), len(rest))
+            found.append([e for e in rest[:end] if e["tag"] == "path"])
+        return found
+
     def rows(self, **table):
         """The cells of each row of the table with these attributes."""
         begin = self.elements.index(self.one("table", **table))
@@ -131,10 +140,9 @@ def test_the_script_gets_every_buffer(make):
 
 def test_the_timeline_is_drawn_to_scale(make):
     page = make()
-    shown, hidden = page.all("figure", class_="chart memory")
+    shown, hidden = page.one("div", data_view="0"), page.one("div", data_view="1")
     assert "hidden" not in shown and "hidden" in hidden
-    begin = page.elements.index(shown)
-    paths = [e for e in page.elements[begin : page.elements.index(hidden)] if e["tag"] == "path"]
+    paths, arena = page.paths("live")[0], page.paths("map")[0]
     kinds = [p["class"].removeprefix("c-") for p in paths[:-1]]
     assert kinds == ["workspace", "activations", "batch", "optimizer", "gradients", "parameters"]  # painted in order
     height, limit = 4000, 1.06 * 30
@@ -142,11 +150,23 @@ def test_the_timeline_is_drawn_to_scale(make):
     for mib in (23, 28, 30, 22, 17):  # forward, its gradient, the scratch, without a.linear, at the end
         assert round(height * (1 - mib / limit)) in levels
     assert paths[-2]["d"] == f"M0 {round(height * (1 - 4 / limit))}H17V{height}H0Z"
+    # On the map a.linear lives from entry 4 to 9 (of 17) at 17 MiB of the arena's 31; its gradient above it.
+    boxes = {p["class"].removeprefix("c-"): p["d"] for p in arena[:-1]}
+    at = {mib: round(height * (1 - mib / 31)) for mib in (17, 23, 28)}
+    assert boxes["activations"] == (f"M4 {at[23]}H10v{at[17] - at[23]}H4Z" + f"M8 {at[28]}H11v{at[23] - at[28]}H8Z")
+    assert boxes["parameters"].startswith("M0 ") and boxes["parameters"].endswith("H0Z")
+
+
+def test_the_timeline_has_its_numbers(make):
+    rows = make().rows(aria_label="live bytes of bucket 0, by program")
+    assert rows[0][:4] == ["program", "entries", "most live bytes", "workspace"]
+    assert rows[4][:5] == ["backward[0]", "5", "30 MiB", "2 MiB", "11 MiB"]
+    assert rows[5][:3] == ["update", "3", "17 MiB"]
 
 
 def test_curves_and_their_numbers(make):
     page = make()
-    titles = [e["text"] for e in page.all("strong")]
+    titles = [e["text"] for e in page.all("strong") if e["text"] != "Where it lies"]
     assert titles[:6] == ["Loss", "mel", "pitch", "Gradient norm", "Learning rate", "Frames a second"]
     rows = page.rows(aria_label="Loss, numbers")
     assert rows[0] == ["update", "training", "validation"]
@@ -173,7 +193,7 @@ def test_too_much_sound_is_left_out(make, run_folder):
     write_sound(run_folder / "zebra.wav", seconds=70)
     page = make()
     assert [s["aria-label"] for s in page.all("audio")] == ["sample"]
-    assert "Not in this page, which holds 1.5 MiB of sound: zebra.wav." in page.one("section", id="samples")["text"]
+    assert "Not in this page, which holds 1.25 MiB of sound: zebra.wav." in page.one("section", id="samples")["text"]
 
 
 def test_nothing_comes_from_outside(make, run_folder):
@@ -285,7 +305,7 @@ def test_evaluated_utterances_are_heard_together(make, run_folder):
     assert heard == ["sample", "a, recording", "a, predicted", "b, recording", "b, predicted"]  # best, then worst
     text = page.one("section", id="samples")["text"]
     assert "Say b." in text and "MCD 7 dB" in text and "recogniser: say" in text
-    assert text.endswith("which holds 1.5 MiB of sound: c.")
+    assert text.endswith("which holds 1.25 MiB of sound: c.")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from tts.report import look
-from tts.report.page import overview, plan, sounds, tensors, timeline, training
+from tts.report.page import overview, plan, sounds, tensors, timeline, training, views
 from tts.report.page.markup import Markup, join, tag
 from tts.report.page.run import Run
 
 _HERE = Path(__file__).parent
+#: Bytes of a page that still opens at once on a phone; sounds take what the rest leaves.
+_MOST = 2_800_000
 
 
 def html(run: Run) -> str:
@@ -18,19 +20,21 @@ def html(run: Run) -> str:
     if certificate.timed:
         live = certificate.live()
         total = sum(live.values())
-        found, peak = timeline.views(certificate, total), int(np.argmax(total))
+        found, peak = views.views(certificate, total), int(np.argmax(total))
         sources = tensors.Sources(run.model)
         memory = join(
             _timeline_note(), timeline.html(certificate, live, found), tensors.html(certificate, peak, sources)
         )
         script_data = tensors.script_data(certificate, peak, found, sources)
     has_losses = any("loss" in m for m in run.metrics)
+    losses = training.html(run) if has_losses else _missing("metrics.jsonl", "no curves")
+    room = _MOST - len(memory) - len(script_data) - len(losses)
     sections = [
         ("memory", "Memory", overview.memory(run)),
         ("plan", "Plan", plan.html(run, found)),
         ("moments", "Memory over a step", memory),
-        ("training", "Training", training.html(run) if has_losses else _missing("metrics.jsonl", "no curves")),
-        ("samples", "Samples", sounds.html(run) if run.sounds else _missing("sound file", "no samples")),
+        ("training", "Training", losses),
+        ("samples", "Samples", sounds.html(run, room) if run.sounds else _missing("sound file", "no samples")),
         (
             "evaluation",
             "Evaluation",

@@ -25,7 +25,7 @@
     const cursor = area.appendChild(make("div", "cursor"));
     const tip = area.appendChild(make("div", "tip"));
     tip.setAttribute("role", "status");
-    let at = 0;
+    let at = 0, height = 0.5;
     const hide = () => {
       cursor.hidden = tip.hidden = true;
       all(".mark", area).forEach((mark) => mark.remove());
@@ -33,7 +33,7 @@
     const move = (column) => {
       at = between(column, 0, columns - 1);
       all(".mark", area).forEach((mark) => mark.remove());
-      const x = show(at, tip);
+      const x = show(at, tip, height);
       cursor.hidden = tip.hidden = false;
       cursor.style.left = `${100 * x}%`;
       const width = area.clientWidth, place = x * width, own = tip.offsetWidth;
@@ -43,7 +43,11 @@
       const frame = area.getBoundingClientRect();
       return between((event.clientX - frame.left) / frame.width, 0, 1);
     };
-    const column = (event) => Math.min(columns - 1, Math.floor(fraction(event) * columns));
+    const column = (event) => {
+      const frame = area.getBoundingClientRect();
+      height = 1 - between((event.clientY - frame.top) / frame.height, 0, 1);
+      return Math.min(columns - 1, Math.floor(fraction(event) * columns));
+    };
     area.addEventListener("pointermove", (event) => move(column(event)));
     area.addEventListener("pointerdown", (event) => move(column(event)));
     area.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hide());
@@ -113,14 +117,18 @@
     };
     const sum = (found) => found.reduce((total, b) => total + buffers.size[b], 0);
     const table = tensorTable(data, liveAt, where, sum);
+    // Both pictures of a bucket mark the moment whose tensors are listed.
+    const unpin = () => all(".pinned", root).forEach((mark) => mark.remove());
+    const pin = (figure, fraction) => {
+      unpin();
+      for (const area of all(".area", figure.closest("[data-view]")))
+        area.appendChild(make("div", "cursor pinned")).style.left = `${100 * fraction}%`;
+    };
 
-    for (const figure of all("figure", root)) {
-      const positions = views[figure.dataset.bucket], area = figure.querySelector(".area");
-      const pin = make("div", "cursor pinned");
+    for (const figure of all("[data-picture=live]", root)) {
+      const positions = views[figure.closest("[data-view]").dataset.view], area = figure.querySelector(".area");
       const choose = (column) => {
-        all(".pinned", root).forEach((other) => other.remove());
-        pin.style.left = `${(100 * (column + 0.5)) / positions.length}%`;
-        area.append(pin);
+        pin(figure, (column + 0.5) / positions.length);
         table.show(positions[column]);
       };
       explore(area, positions.length, (column, tip) => {
@@ -138,12 +146,13 @@
         return (column + 0.5) / positions.length;
       }, choose);
     }
+    all("[data-picture=map]", root).forEach((figure) => arenaMap(figure, root, data, table, where, pin));
     const press = (button, group) =>
       group.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
     const choices = all("[data-bucket]", root).filter((e) => e.tagName === "BUTTON");
     choices.forEach((button) => button.addEventListener("click", () => {
       press(button, choices);
-      all("figure", root).forEach((f) => (f.hidden = f.dataset.bucket !== button.dataset.bucket));
+      all("[data-view]", root).forEach((view) => (view.hidden = view.dataset.view !== button.dataset.bucket));
     }));
     const pressed = choices.find((button) => button.getAttribute("aria-pressed") === "true");
     if (pressed) pressed.parentElement.scrollLeft = pressed.offsetLeft - pressed.parentElement.offsetLeft - 16;
@@ -154,8 +163,40 @@
       all("svg", root).forEach((svg) => svg.setAttribute("viewBox", svg.dataset[button.dataset.zoom]));
     }));
     byId("tensors-peak").addEventListener("click", () => {
-      all(".pinned", root).forEach((pin) => pin.remove());
+      unpin();
       table.show(data.peak);
+    });
+  }
+
+  // The map answers what lies under the pointer; choosing there shows the tensors of that moment.
+  function arenaMap(figure, root, { strings, buffers, spans }, table, where, pin) {
+    const area = figure.querySelector(".area"), { entries, first, top } = figure.dataset;
+    const bucket = `[${figure.closest("[data-view]").dataset.view}]`;
+    const own = spans.filter(([program]) => !program.includes("[") || program.endsWith(bucket));
+    const position = (entry) => {
+      for (const [, begin, end] of own) {
+        if (entry < end - begin) return begin + entry;
+        entry -= end - begin;
+      }
+      return own.at(-1)[2] - 1;
+    };
+    explore(area, +entries, (entry, tip, height) => {
+      const at = position(entry), low = root.classList.contains("part") ? +first : 0;
+      const offset = low + (+top - low) * height;
+      const under = buffers.name.findIndex((_, b) =>
+        buffers.offset[b] <= offset && offset < buffers.offset[b] + buffers.size[b] &&
+        (buffers.begin[b] < 0 || (buffers.begin[b] <= at && at <= buffers.end[b])));
+      tip.replaceChildren(make("b", "", where(at)));
+      if (under < 0) {
+        tip.append(tipRow("", "free here", ""));
+      } else {
+        tip.append(tipRow(`c-${strings[buffers.kind[under]]}`, strings[buffers.name[under]], bytes(buffers.size[under])));
+        tip.append(tipRow("", "at offset", bytes(buffers.offset[under])), tipRow("", "lives in", strings[buffers.life[under]]));
+      }
+      return (entry + 0.5) / entries;
+    }, (entry) => {
+      pin(figure, (entry + 0.5) / entries);
+      table.show(position(entry));
     });
   }
 

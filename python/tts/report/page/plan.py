@@ -4,7 +4,7 @@ from tts.report.look import bytes_text
 from tts.report.page.markup import Markup, join, table, tag
 from tts.report.page.run import Run
 from tts.report.page.scales import duration, number
-from tts.report.page.timeline import View
+from tts.report.page.views import View
 
 
 def html(run: Run, found: list[View]) -> Markup:

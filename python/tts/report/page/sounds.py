@@ -12,7 +12,7 @@ from tts.report.page.run import SOUNDS, Run
 from tts.report.page.scales import number
 
 #: Of all files together, as they lie on disk: base64 makes a third more of them.
-LIMIT = 3 << 19
+_MOST, _LEAST = 5 << 18, 1 << 18
 _BARS = 160
 _SYSTEMS = {
     "recording": "recording",
@@ -24,8 +24,9 @@ _SYSTEMS = {
 class Space:
     """What still fits into the page, and the names of what did not."""
 
-    def __init__(self):
-        self.left, self.refused = LIMIT, []
+    def __init__(self, room: int):
+        self.limit = self.left = max(_LEAST, min(_MOST, room * 3 // 4))
+        self.refused = []
 
     def take(self, name: str, *files: Path) -> bool:
         size = sum(file.stat().st_size for file in files)
@@ -36,8 +37,9 @@ class Space:
         return True
 
 
-def html(run: Run) -> Markup:
-    space, groups = Space(), _groups(run)
+def html(run: Run, room: int) -> Markup:
+    """`room` is what the page may still grow by."""
+    space, groups = Space(room), _groups(run)
     grouped = {file.resolve() for _, files in groups for file in files.values()}
     plain = [p for p in run.sounds if p.resolve() not in grouped]
     players = [_player(p, p.stem.replace("_", " "), _caption(p)) for p in plain if space.take(p.name, p)]
@@ -136,7 +138,7 @@ def _refused(space: Space) -> Markup | str:
     if not space.refused:
         return ""
     listed = ", ".join(space.refused[:6]) + (f" and {len(space.refused) - 6} more" if len(space.refused) > 6 else "")
-    return tag("p", f"Not in this page, which holds {bytes_text(LIMIT)} of sound: {listed}.", cls="quiet")
+    return tag("p", f"Not in this page, which holds {bytes_text(space.limit)} of sound: {listed}.", cls="quiet")
 
 
 def _source(run: Run) -> Markup | str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tts.report.certificate import Buffer, Certificate
 from tts.report.look import bytes_text
 from tts.report.page.markup import Markup, data, tag
-from tts.report.page.timeline import View, kind_and_bucket, program_at
+from tts.report.page.views import View, kind_and_bucket, program_at
 
 _ROWS = 24
 _NAMED_LOCATION = re.compile(r'loc\("([^"]+)"\)\s*$')
@@ -122,13 +122,14 @@ def script_data(certificate: Certificate, peak: int, found: list[View], sources:
     def index(text: str) -> int:
         return strings.setdefault(text, len(strings))
 
-    columns: dict[str, list[int]] = {key: [] for key in "name place kind life size begin end".split()}
+    columns: dict[str, list[int]] = {key: [] for key in "name place kind life size begin end offset".split()}
     for b in certificate.buffers:
         columns["name"].append(index(b.name))
         columns["place"].append(index(sources.place(b)))
         columns["kind"].append(index(b.kind))
         columns["life"].append(index(lifetime(b)))
         columns["size"].append(b.size)
+        columns["offset"].append(b.offset)
         columns["begin"].append(-1 if b.persistent else b.begin)
         columns["end"].append(-1 if b.persistent else b.end)
     content = {
