@@ -37,10 +37,7 @@ class Evaluation:
         return join(
             tag("p", self._sentence(), cls="quiet"),
             self._metrics(),
-            [
-                tag("p", f"Left out: {o.get('what')}, {o.get('reason')}.", cls="quiet")
-                for o in self.content.get("left_out") or []
-            ],
+            self._left_out(),
             self._recipes(),
             self._rows(),
         )
@@ -60,6 +57,14 @@ class Evaluation:
     def _metrics(self) -> Markup:
         rows = [[m["title"], _value(m["value"], m.get("unit")), _on(m)] for m in self.metrics]
         return table(["measure", "value", "on"], rows, cls="metrics", aria_label="evaluation")
+
+    def _left_out(self) -> Markup | str:
+        """What was not measured, each reason once."""
+        reasons: dict[str, list[str]] = {}
+        for entry in self.content.get("left_out") or []:
+            reasons.setdefault(str(entry.get("reason")), []).append(str(entry.get("what")))
+        words = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+        return tag("p", f"Left out: {words}.", cls="quiet") if words else ""
 
     def _recipes(self) -> Markup | str:
         recipes = self.content.get("recipes") or {}

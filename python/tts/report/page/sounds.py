@@ -75,7 +75,12 @@ def _utterance(row: dict, files: dict[str, Path]) -> Markup:
     order = sorted(files, key=lambda system: (list(_SYSTEMS).index(system) if system in _SYSTEMS else 9, system))
     heard = row.get("heard") or {}
     players = [
-        _player(files[s], _SYSTEMS.get(s, s), f"recogniser: {heard[s]}" if heard.get(s) else "", f"{row['id']}, {s}")
+        _player(
+            files[s],
+            _SYSTEMS.get(s, s),
+            f"recogniser: {heard[s] or 'nothing'}" if s in heard else "",
+            f"{row['id']}, {s}",
+        )
         for s in order
     ]
     return tag(
