@@ -25,6 +25,7 @@ llvm::Error Compilation::failure(StringRef todo) {
 }
 
 llvm::Error Compilation::load(StringRef file) {
+  TimingScope parsing = timing.nest("load");
   path = file == "-" ? "<stdin>" : file.str();
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(file, /*IsText=*/true);
   if (!buffer)
@@ -44,7 +45,9 @@ llvm::Error Compilation::load(StringRef file) {
 }
 
 llvm::Error Compilation::run(Phase first, Phase last) {
-  if (failed(runPhases(*module, first, last)))
+  PipelineOptions options;
+  options.timing = &timing;
+  if (failed(runPhases(*module, first, last, options)))
     return failure("correct the model there, see docs/ir-contracts.md");
   return llvm::Error::success();
 }
@@ -54,7 +57,10 @@ llvm::Error Compilation::differentiate() {
 }
 
 llvm::Error Compilation::plan() {
+  TimingScope planning = timing.nest("plan");
+  request.timing = &planning;
   auto planned = makePlan(*module, request);
+  request.timing = nullptr;
   if (failed(planned))
     return failure("correct the model there, see docs/ir-contracts.md");
   result.emplace(std::move(*planned));

@@ -16,8 +16,11 @@ inline constexpr llvm::StringLiteral kToolVersion = "tts-compile 0.1";
 /// report. Every step returns the contract's one-line error.
 class Compilation {
 public:
-  Compilation(mlir::MLIRContext &context, const PlanningFlags &flags)
-      : context(context), flags(flags), diagnostics(&context) {}
+  /// `timing` gets a timer per phase.
+  Compilation(mlir::MLIRContext &context, const PlanningFlags &flags,
+              mlir::TimingScope &timing)
+      : context(context), flags(flags), timing(timing), diagnostics(&context) {
+  }
 
   /// Reads `path` ("-" is stdin) and applies the flags.
   llvm::Error load(llvm::StringRef path);
@@ -37,12 +40,14 @@ public:
   llvm::StringRef getPath() const { return path; }
   llvm::StringRef getModelHash() const { return modelHash; }
   const PlanningFlags &getFlags() const { return flags; }
+  mlir::TimingScope &getTiming() { return timing; }
   /// What flags changed of the model's experiment, in words.
   llvm::ArrayRef<std::string> getChanges() const { return changes; }
 
 private:
   mlir::MLIRContext &context;
   const PlanningFlags &flags;
+  mlir::TimingScope &timing;
   FirstError diagnostics;
   std::string path, modelHash;
   mlir::OwningOpRef<mlir::ModuleOp> module;

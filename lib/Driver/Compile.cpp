@@ -55,18 +55,23 @@ llvm::Error checkCompile(const PlanningFlags &flags, const CompileFlags &own) {
 llvm::Error build(Compilation &compilation, const CompileFlags &own,
                   StringRef runtime, const OutputFile &program) {
   ModuleOp lowered = *compilation.getPlan().lowered;
+  TimingScope &timing = compilation.getTiming();
   completeManifest(compilation, lowered);
   // The certificate is read off the programs, so they are lowered on a copy.
   OwningOpRef<ModuleOp> machine = lowered.clone();
-  if (failed(runPhases(*machine, Phase::Lower, Phase::Lower)))
+  PipelineOptions lowering;
+  lowering.timing = &timing;
+  if (failed(runPhases(*machine, Phase::Lower, Phase::Lower, lowering)))
     return compilation.failure("please report this with the model");
   auto object = OutputFile::create(own.output + ".o");
   if (!object)
     return object.takeError();
   cpu::ObjectOptions options;
   options.march = own.march;
+  TimingScope emitting = timing.nest("object");
   if (failed(cpu::emitObject(*machine, object->getPath(), options)))
     return compilation.failure("check --march, or report this");
+  emitting = timing.nest("link");
   return link(object->getPath(), runtime, program.getPath(),
               StringRef(own.output).ends_with(".so"));
 }
@@ -101,6 +106,7 @@ llvm::Error run(const char *tool, Compilation &compilation,
     return program.takeError();
   if (auto error = build(compilation, own, runtime, *program))
     return error;
+  TimingScope timing = compilation.getTiming().nest("certificate");
   auto bytes = llvm::MemoryBuffer::getFile(program->getPath());
   if (!bytes)
     return badInput(own.output, bytes.getError().message(), "try again");
@@ -116,6 +122,8 @@ int tts::runCompile(int argc, char **argv) {
   freeOptionNames();
   static PlanningFlags flags;
   static CompileFlags own;
+  registerMLIRContextCLOptions();
+  registerDefaultTimingManagerCLOptions();
   llvm::cl::HideUnrelatedOptions(PlanningFlags::category());
   if (auto error = parseCommandLine(
           argc, argv, "Compiles a model file to a training executable\n"))
@@ -126,6 +134,9 @@ int tts::runCompile(int argc, char **argv) {
   registry.insert<func::FuncDialect>();
   cpu::registerTranslations(registry);
   MLIRContext context(registry);
-  Compilation compilation(context, flags);
+  DefaultTimingManager timers;
+  applyDefaultTimingManagerCLOptions(timers);
+  TimingScope timing = timers.getRootScope();
+  Compilation compilation(context, flags, timing);
   return reportFailure(run(argv[0], compilation, own));
 }

@@ -80,6 +80,9 @@ int tts::runOpt(int argc, char **argv) {
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
 
   MLIRContext context(registry);
-  Compilation compilation(context, flags);
+  DefaultTimingManager timers;
+  applyDefaultTimingManagerCLOptions(timers);
+  TimingScope timing = timers.getRootScope();
+  Compilation compilation(context, flags, timing);
   return reportFailure(runPlanning(compilation, input, output));
 }

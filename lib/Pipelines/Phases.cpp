@@ -93,12 +93,22 @@ void tts::loadDialects(MLIRContext &context, Phase first, Phase last,
 
 LogicalResult tts::runPhases(ModuleOp module, Phase first, Phase last,
                              const PipelineOptions &options) {
-  PassManager manager(module.getContext());
-  manager.enableVerifier(options.verifyEach);
   for (int phase = static_cast<int>(first); phase <= static_cast<int>(last);
-       ++phase)
+       ++phase) {
+    PassManager manager(module.getContext());
+    manager.enableVerifier(options.verifyEach);
     buildPhase(static_cast<Phase>(phase), manager, options);
-  return manager.run(module);
+    if (manager.empty())
+      continue;
+    TimingScope timing;
+    if (options.timing) {
+      timing = options.timing->nest(kPhaseNames[phase]);
+      manager.enableTiming(timing);
+    }
+    if (failed(manager.run(module)))
+      return failure();
+  }
+  return success();
 }
 
 FailureOr<OwningOpRef<ModuleOp>>

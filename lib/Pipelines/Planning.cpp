@@ -82,11 +82,15 @@ LogicalResult Planner::evaluate() {
     for (int64_t rung : rungs)
       trials.push_back({bucket, rung, {}});
   loadDialects(*module.getContext(), Phase::Specialize, Phase::Memory);
+  TimingScope timing;
+  if (request.timing)
+    timing = request.timing->nest("candidates");
   return failableParallelForEach(
       module.getContext(), trials, [&](Trial &trial) -> LogicalResult {
         PipelineOptions options;
         options.verifyContracts = options.verifyEach = false;
         options.onlyBucket = trial.bucket;
+        options.timing = &timing;
         SmallVector<int64_t> microBatches(numBuckets, trial.microBatch);
         auto lowered = lowerToMemory(module, planOf(microBatches), options);
         if (failed(lowered))
@@ -141,7 +145,9 @@ LogicalResult Planner::finish(PlanResult &result,
     microBatches.push_back(bucket.candidates[index].microBatch);
   result.choice = choice;
   result.plan = planOf(microBatches);
-  auto lowered = lowerToMemory(module, result.plan);
+  PipelineOptions options;
+  options.timing = request.timing;
+  auto lowered = lowerToMemory(module, result.plan, options);
   if (failed(lowered))
     return failure();
   result.lowered = std::move(*lowered);

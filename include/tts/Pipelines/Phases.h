@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include <optional>
 
@@ -32,6 +33,8 @@ struct PipelineOptions {
   bool verifyEach = true;
   /// Specialize for one bucket alone; the plan's evaluation of a candidate.
   std::optional<int64_t> onlyBucket;
+  /// Where each phase gets a timer, with its passes below it; or null.
+  mlir::TimingScope *timing = nullptr;
 };
 
 /// Appends one phase's passes. Plan has none here: it is a choice that needs

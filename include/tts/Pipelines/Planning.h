@@ -20,6 +20,8 @@ struct PlanRequest {
   int threads = 1;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
+  /// Where the candidates and the plan's phases get timers; or null.
+  mlir::TimingScope *timing = nullptr;
 };
 
 /// A chosen plan with its exact figures.

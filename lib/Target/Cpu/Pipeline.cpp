@@ -12,6 +12,7 @@ using namespace mlir;
 namespace tts::cpu {
 
 void buildKernelsToLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(createShareKernelsPass());
   // What works on one function alone runs on several at the same time.
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());

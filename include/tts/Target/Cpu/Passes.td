@@ -5,13 +5,34 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ShareKernelsPass : Pass<"tts-cpu-share-kernels", "::mlir::ModuleOp"> {
+  let summary = "one body for kernels that differ in their numbers only";
+  let description = [{
+    Assumes: kernels as tts-to-kernels leaves them, one-dimensional memory and
+    `lo, hi`. Guarantees: kernels with the same ops in the same order are one
+    function, the first of them; constants in which they differ (sizes, keys of
+    random streams, factors) are read at its start from a table of i64, a new
+    argument before `lo, hi`. `rt.instances` on it lists each kernel's name,
+    range and numbers. No bit of a result changes: the same operations run on
+    the same numbers. What a constant decides about the code itself (a mask of
+    lanes, a left-out loop) is not a number, such kernels stay apart.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numShared", "shared", "kernels that use another one's code">];
+}
+
 def EntryPointsPass : Pass<"tts-cpu-entry-points", "::mlir::ModuleOp"> {
   let summary = "gives each kernel the signature TtsKernel of Abi.h";
   let description = [{
     Assumes: kernels are `llvm.func`s of bare pointers and `lo, hi` with the
     attribute `rt.kernel`. Guarantees: `@name(operands, lo, hi)` loads the
     pointers and calls `@name.body`, which is private and inlined into it. The
-    pointers are not said to be distinct: operands may share storage.
+    pointers are not said to be distinct: operands may share storage. For each
+    of a kernel's `rt.instances` there is an `@instance(operands, lo, hi)` that
+    calls `@name.shared` with `@instance.numbers`, its table.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

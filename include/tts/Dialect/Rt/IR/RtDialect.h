@@ -24,6 +24,9 @@ namespace tts::rt {
 inline constexpr llvm::StringLiteral kKernelAttr = "rt.kernel";
 /// i64 attribute of a kernel: its parallel range, set by TtsToKernels.
 inline constexpr llvm::StringLiteral kRangeAttr = "rt.range";
+/// Array of {name, range, numbers} on a kernel whose code serves several: its
+/// argument before lo and hi is a table of i64, each one's own numbers.
+inline constexpr llvm::StringLiteral kInstancesAttr = "rt.instances";
 /// i64 result attribute of a kernel: the argument whose storage it takes.
 inline constexpr llvm::StringLiteral kTiedAttr = "rt.tied";
 
