@@ -19,8 +19,7 @@ public:
   /// `timing` gets a timer per phase.
   Compilation(mlir::MLIRContext &context, const PlanningFlags &flags,
               mlir::TimingScope &timing)
-      : context(context), flags(flags), timing(timing), diagnostics(&context) {
-  }
+      : context(context), flags(flags), timing(timing), diagnostics(&context) {}
 
   /// Reads `path` ("-" is stdin) and applies the flags.
   llvm::Error load(llvm::StringRef path);

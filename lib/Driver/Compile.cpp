@@ -63,16 +63,26 @@ llvm::Error build(Compilation &compilation, const CompileFlags &own,
   lowering.timing = &timing;
   if (failed(runPhases(*machine, Phase::Lower, Phase::Lower, lowering)))
     return compilation.failure("please report this with the model");
-  auto object = OutputFile::create(own.output + ".o");
-  if (!object)
-    return object.takeError();
   cpu::ObjectOptions options;
   options.march = own.march;
   TimingScope emitting = timing.nest("object");
-  if (failed(cpu::emitObject(*machine, object->getPath(), options)))
+  options.timing = &emitting;
+  auto objects = cpu::emitObjects(std::move(machine), options);
+  if (failed(objects))
     return compilation.failure("check --march, or report this");
   emitting = timing.nest("link");
-  return link(object->getPath(), runtime, program.getPath(),
+  std::vector<OutputFile> files;
+  std::vector<std::string> paths;
+  for (const cpu::ObjectBytes &object : *objects) {
+    auto file = OutputFile::create(own.output + ".o");
+    if (!file)
+      return file.takeError();
+    if (auto error = file->write({object.data(), object.size()}))
+      return error;
+    paths.push_back(file->getPath());
+    files.push_back(std::move(*file));
+  }
+  return link(paths, runtime, program.getPath(),
               StringRef(own.output).ends_with(".so"));
 }
 

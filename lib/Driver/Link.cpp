@@ -47,13 +47,17 @@ static std::string firstError(StringRef path) {
   return (*buffer)->getBuffer().split('\n').first.str();
 }
 
-Error tts::link(StringRef object, StringRef runtime, StringRef output,
-                bool isShared) {
+Error tts::link(ArrayRef<std::string> objects, StringRef runtime,
+                StringRef output, bool isShared) {
   auto compiler = sys::findProgramByName("c++");
   if (!compiler)
     return badInput("c++", "the system's C++ compiler is not there",
                     "install g++");
-  SmallVector<StringRef> args = {*compiler, "-o", output, object};
+  SmallVector<StringRef> args = {*compiler, "-o", output};
+  args.append(objects.begin(), objects.end());
+  // Three times as fast as the system's linker, where there is one.
+  if (sys::findProgramByName("ld.lld"))
+    args.push_back("-fuse-ld=lld");
   // The linker's own temporary state must not make two links differ.
   args.append({"-Wl,--build-id=none", "-Wl,-z,noexecstack"});
   if (isShared)

@@ -4,6 +4,7 @@
 #define TTS_LIB_DRIVER_LINK_H
 
 #include "Failure.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tts {
@@ -12,9 +13,9 @@ namespace tts {
 llvm::Expected<std::string> findRuntime(const char *tool,
                                         llvm::StringRef given);
 
-/// Links an object with the runtime into `output`, an executable or, when
+/// Links objects with the runtime into `output`, an executable or, when
 /// `isShared`, a library with the C API of Runtime.h.
-llvm::Error link(llvm::StringRef object, llvm::StringRef runtime,
+llvm::Error link(llvm::ArrayRef<std::string> objects, llvm::StringRef runtime,
                  llvm::StringRef output, bool isShared);
 
 } // namespace tts

@@ -37,6 +37,20 @@ OutputFile::~OutputFile() {
   llvm::sys::DontRemoveFileOnSignal(path);
 }
 
+llvm::Error OutputFile::write(llvm::StringRef bytes) {
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code);
+  if (code)
+    return cannotWrite(target, code);
+  os << bytes;
+  os.close();
+  if (!os.has_error())
+    return llvm::Error::success();
+  code = os.error();
+  os.clear_error();
+  return cannotWrite(target, code);
+}
+
 llvm::Error OutputFile::keep() {
   if (auto code = llvm::sys::fs::rename(path, target))
     return cannotWrite(target, code);
@@ -49,16 +63,7 @@ llvm::Error tts::writeFile(llvm::StringRef path, llvm::StringRef text) {
   auto file = OutputFile::create(path);
   if (!file)
     return file.takeError();
-  std::error_code code;
-  llvm::raw_fd_ostream os(file->getPath(), code);
-  if (code)
-    return cannotWrite(path, code);
-  os << text;
-  os.close();
-  if (os.has_error()) {
-    code = os.error();
-    os.clear_error();
-    return cannotWrite(path, code);
-  }
+  if (auto error = file->write(text))
+    return error;
   return file->keep();
 }

@@ -19,6 +19,8 @@ public:
   ~OutputFile();
 
   const std::string &getPath() const { return path; }
+  /// Its whole content.
+  llvm::Error write(llvm::StringRef bytes);
   /// Renames it onto its target.
   llvm::Error keep();
 

@@ -1,6 +1,8 @@
 //===- Object.cpp - LLVM dialect to an object file ------------------------===//
 
 #include "tts/Target/Cpu/Object.h"
+#include "SplitModule.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -9,7 +11,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -32,8 +33,6 @@ static llvm::CodeGenOptLevel codeGenLevel(unsigned level) {
 /// The machine to compile for, or null with `error` set.
 static std::unique_ptr<llvm::TargetMachine>
 makeMachine(const ObjectOptions &options, std::string &error) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getProcessTriple());
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
@@ -95,13 +94,20 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
   return llvm::Error::success();
 }
 
-LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
-                         const ObjectOptions &options) {
+static TimingScope nestTimer(const ObjectOptions &options, StringRef name) {
+  return options.timing ? options.timing->nest(name) : TimingScope();
+}
+
+/// One module with its own context and machine, so that several can be compiled
+/// at the same time.
+static LogicalResult compile(ModuleOp module, llvm::raw_pwrite_stream &out,
+                             const ObjectOptions &options) {
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(options, error);
   if (!machine)
     return module.emitError("cannot compile for CPU '")
            << options.march << "': " << error << "; give another march";
+  TimingScope timing = nestTimer(options, "translate");
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> translated =
       translateModuleToLLVMIR(module, context);
@@ -112,10 +118,12 @@ LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
   translated->setDataLayout(machine->createDataLayout());
   translated->setPICLevel(llvm::PICLevel::BigPIC);
   setFunctionAttributes(*translated, *machine);
+  timing = nestTimer(options, "optimize");
   if (auto failed = optimize(*translated, *machine, options.optLevel))
     return module.emitError("LLVM's passes: ")
            << llvm::toString(std::move(failed));
 
+  timing = nestTimer(options, "codegen");
   llvm::legacy::PassManager codegen;
   if (machine->addPassesToEmitFile(codegen, out, nullptr,
                                    llvm::CodeGenFileType::ObjectFile))
@@ -125,14 +133,30 @@ LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
   return success();
 }
 
-LogicalResult emitObject(ModuleOp module, llvm::StringRef path,
+static void initializeTarget() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+}
+
+LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
                          const ObjectOptions &options) {
-  std::error_code error;
-  llvm::raw_fd_ostream out(path, error, llvm::sys::fs::OF_None);
-  if (error)
-    return module.emitError("cannot write '")
-           << path << "': " << error.message() << "; give a writable path";
-  return emitObject(module, out, options);
+  initializeTarget();
+  return compile(module, out, options);
+}
+
+FailureOr<std::vector<ObjectBytes>> emitObjects(OwningOpRef<ModuleOp> module,
+                                                const ObjectOptions &options) {
+  initializeTarget();
+  MLIRContext *context = module->getContext();
+  std::vector<OwningOpRef<ModuleOp>> parts = splitModule(std::move(module));
+  std::vector<ObjectBytes> objects(parts.size());
+  auto compilePart = [&](size_t i) -> LogicalResult {
+    llvm::raw_svector_ostream out(objects[i]);
+    return compile(*parts[i], out, options);
+  };
+  if (failed(failableParallelForEachN(context, 0, parts.size(), compilePart)))
+    return failure();
+  return objects;
 }
 
 } // namespace tts::cpu

@@ -163,8 +163,7 @@ void Sharer::run() {
   builder.setInsertionPointToStart(&kept.front());
   for (auto [slot, entry] : llvm::enumerate(slots)) {
     Value index = arith::ConstantIndexOp::create(builder, slot);
-    Value loaded =
-        memref::LoadOp::create(builder, kept.getArgument(at), index);
+    Value loaded = memref::LoadOp::create(builder, kept.getArgument(at), index);
     for (Number number : entry.second)
       replace(builder, number, loaded);
   }

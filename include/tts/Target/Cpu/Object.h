@@ -5,8 +5,11 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
+#include <vector>
 
 namespace tts::cpu {
 
@@ -16,6 +19,8 @@ struct ObjectOptions {
   std::string march = "native";
   /// 0 to 3, as in -O; 0 optimizes nothing.
   unsigned optLevel = 3;
+  /// Where translation, passes and code generation get timers; or null.
+  mlir::TimingScope *timing = nullptr;
 };
 
 /// What translating a module needs; call before its context is made.
@@ -29,9 +34,14 @@ llvm::LogicalResult emitObject(mlir::ModuleOp module,
                                llvm::raw_pwrite_stream &out,
                                const ObjectOptions &options = {});
 
-/// The same into a file.
-llvm::LogicalResult emitObject(mlir::ModuleOp module, llvm::StringRef path,
-                               const ObjectOptions &options = {});
+using ObjectBytes = llvm::SmallVector<char, 0>;
+
+/// The same as several objects, compiled side by side on the context's threads.
+/// How many there are and what is in them does not depend on the threads. Takes
+/// the module apart.
+llvm::FailureOr<std::vector<ObjectBytes>>
+emitObjects(mlir::OwningOpRef<mlir::ModuleOp> module,
+            const ObjectOptions &options = {});
 
 } // namespace tts::cpu
 
