@@ -1,6 +1,7 @@
 """The lit suite: where its tests are, the tools that RUN lines name, and what this machine can run."""
 
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -60,6 +61,12 @@ if os.path.exists(config.tts_plugin):
 for module in ("numpy", "torch", "librosa"):
     if imports(module):
         config.available_features.add(module)
+ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+if ptxas:
+    config.available_features.add("cuda-toolkit")
+    llvm_config.with_environment("PATH", os.path.dirname(ptxas), append_path=True)
+    # Where MLIR looks for libdevice.
+    llvm_config.with_environment("CUDA_ROOT", os.path.dirname(os.path.dirname(ptxas)))
 with open("/proc/cpuinfo") as info:
     flags = set(next((line.split() for line in info if line.startswith("flags")), []))
 for feature, flag in (("avx2", "avx2"), ("avx512", "avx512f"), ("amx", "amx_bf16")):

@@ -4,6 +4,7 @@
 #include "OutputFile.h"
 #include "tts/Driver/Register.h"
 #include "tts/Driver/Tools.h"
+#include "tts/Target/Cuda/Passes.h"
 
 #include "mlir/Debug/Counter.h"
 #include "mlir/IR/AsmState.h"
@@ -71,6 +72,7 @@ int tts::runOpt(int argc, char **argv) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
+  cuda::registerTranslations(registry);
   tts::registerDialects(registry);
   registerMlirOptFlags(registry);
   if (auto error =

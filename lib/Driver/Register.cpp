@@ -9,6 +9,7 @@
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "tts/Pipelines/Passes.h"
 #include "tts/Target/Cpu/Passes.h"
+#include "tts/Target/Cuda/Passes.h"
 #include "tts/Transforms/Differentiate/Passes.h"
 #include "tts/Transforms/Memory/Passes.h"
 #include "tts/Transforms/Precision/Passes.h"
@@ -31,5 +32,7 @@ void tts::registerPasses() {
   registerTtsToKernelsPasses();
   cpu::registerTtsTargetCpuPasses();
   cpu::registerTtsTargetCpuPipelines();
+  cuda::registerTtsTargetCudaPasses();
+  cuda::registerTtsTargetCudaPipelines();
   registerRtToLLVMPasses();
 }

@@ -89,8 +89,8 @@ def check_compiler(path, included):
         return f"{other} is no room of DESIGN's layout"
     if ROOMS.index(other) > ROOMS.index(room):
         return f"{room} may not depend on {other}"
-    if room == other == "Transforms" and stage != other_stage:
-        return f"stage {stage} includes stage {other_stage}"
+    if room == other and room in ("Transforms", "Target") and stage != other_stage:
+        return f"{'stage' if room == 'Transforms' else 'target'} {stage} includes {other_stage}"
     return None
 
 

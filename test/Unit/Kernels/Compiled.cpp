@@ -1,6 +1,7 @@
 //===- Compiled.cpp - kernels compiled in the test's own process ----------===//
 
 #include "Compiled.h"
+#include "Warps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,6 +12,7 @@
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "tts/Target/Cpu/Object.h"
 #include "tts/Target/Cpu/Passes.h"
+#include "tts/Target/Cuda/Passes.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -20,6 +22,7 @@ namespace tts::test {
 
 struct Compiled::Impl {
   std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::unique_ptr<Warps> warps;
   std::map<std::string, Kernel> kernels;
 };
 
@@ -29,6 +32,7 @@ static MLIRContext &context() {
     registry.insert<TtsDialect, rt::RtDialect, func::FuncDialect,
                     LLVM::LLVMDialect, cf::ControlFlowDialect>();
     cpu::registerTranslations(registry);
+    cuda::registerTranslations(registry);
     auto *made = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
     made->loadAllAvailableDialects();
     return made;
@@ -45,6 +49,16 @@ static void addGemm(ModuleOp module, const Gemm &g) {
   emitGemmKernel(module, g.name, shape, element);
 }
 
+/// The same kernels as NVVM, out of a copy of the module.
+static std::unique_ptr<Warps> compileWarps(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager passes(&context());
+  cuda::buildKernelsToNvvmPipeline(passes);
+  if (failed(passes.run(*copy)))
+    return nullptr;
+  return std::make_unique<Warps>(*copy->getOps<gpu::GPUModuleOp>().begin());
+}
+
 Compiled::Compiled(const std::string &text, const std::vector<Gemm> &gemms)
     : impl(std::make_unique<Impl>()) {
   auto module = parseSourceString<ModuleOp>(text, &context());
@@ -54,8 +68,13 @@ Compiled::Compiled(const std::string &text, const std::vector<Gemm> &gemms)
   }
   for (const Gemm &gemm : gemms)
     addGemm(*module, gemm);
-  PassManager passes(&context());
-  passes.addPass(createTtsToKernelsPass());
+  PassManager toKernels(&context()), passes(&context());
+  toKernels.addPass(createTtsToKernelsPass());
+  if (failed(toKernels.run(*module)) ||
+      !(impl->warps = compileWarps(*module))) {
+    ADD_FAILURE() << "does not compile for a GPU:\n" << text;
+    return;
+  }
   cpu::buildKernelsToLLVMPipeline(passes);
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream out(object);
@@ -69,8 +88,10 @@ Compiled::Compiled(const std::string &text, const std::vector<Gemm> &gemms)
   for (auto function : module->getOps<LLVM::LLVMFuncOp>())
     if (auto range = function->getAttrOfType<IntegerAttr>(rt::kRangeAttr)) {
       auto symbol = llvm::cantFail(impl->jit->lookup(function.getName()));
-      impl->kernels[function.getName().str()] = {symbol.toPtr<TtsKernel>(),
-                                                 range.getInt()};
+      std::string name = function.getName().str();
+      impl->kernels[name] = {symbol.toPtr<TtsKernel>(),
+                             (*impl->warps)[cuda::kSymbolPrefix.str() + name],
+                             range.getInt()};
     }
 }
 
@@ -125,16 +146,25 @@ void run(const Kernel &kernel, std::vector<Operand> operands) {
     auto *bytes = static_cast<char *>(operand.data);
     once.emplace_back(bytes, bytes + operand.bytes);
   }
+  auto expectSameBits = [&](const std::string &how) {
+    for (size_t i = 0; i < operands.size(); ++i)
+      ASSERT_EQ(std::memcmp(operands[i].data, once[i].data(), once[i].size()),
+                0)
+          << "operand " << i << " differs " << how;
+  };
   for (int64_t cut :
        {int64_t(0), int64_t(1), kernel.range / 2, kernel.range - 1}) {
     restore();
     kernel.entry(pointers.data(), cut, kernel.range);
     kernel.entry(pointers.data(), 0, cut);
     kernel.entry(pointers.data(), kernel.range, kernel.range);
-    for (size_t i = 0; i < operands.size(); ++i)
-      ASSERT_EQ(std::memcmp(operands[i].data, once[i].data(), once[i].size()),
-                0)
-          << "operand " << i << " differs when the range is cut at " << cut;
+    expectSameBits("when the range is cut at " + std::to_string(cut));
+  }
+  for (auto [blocks, order] : {std::pair(1, LaneOrder::Ascending),
+                               std::pair(2, LaneOrder::Descending)}) {
+    restore();
+    launch(kernel.lane, pointers.data(), 0, kernel.range, blocks, order);
+    expectSameBits("by the warps of " + std::to_string(blocks) + " blocks");
   }
 }
 

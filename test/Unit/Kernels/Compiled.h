@@ -18,9 +18,9 @@
 
 namespace tts::test {
 
-/// A kernel's entry point and its range.
+/// A kernel's entry point, the same for a lane of a warp, and its range.
 struct Kernel {
-  TtsKernel entry = nullptr;
+  TtsKernel entry = nullptr, lane = nullptr;
   int64_t range = 0;
 };
 
@@ -33,7 +33,8 @@ struct Gemm {
 };
 
 /// A module of kernels, taken through tts-to-kernels, the CPU pipeline and
-/// emitObject, and loaded. A failure is a failure of the test.
+/// emitObject, and loaded; and through the CUDA pipeline, for warps that run on
+/// this CPU. A failure is a failure of the test.
 class Compiled {
 public:
   explicit Compiled(const std::string &text,
@@ -64,7 +65,8 @@ struct Operand {
 };
 
 /// Runs the whole range at once; then, from the same memory, in two parts for
-/// several cuts, the second part first, and expects the same bits.
+/// several cuts, the second part first, and by warps of several grids, whose
+/// lanes run in either order. Expects the same bits.
 void run(const Kernel &kernel, std::vector<Operand> operands);
 
 template <typename T> std::string nameOf();

@@ -56,8 +56,7 @@ void expectUnary(const std::string &op,
           << op << "(" << x[i] << ") is " << y[i] << ", not "
           << reference(x[i]);
     std::vector<T> inPlace = x;
-    void *pointers[] = {inPlace.data(), inPlace.data()};
-    kernel.entry(pointers, 0, kernel.range);
+    run(kernel, {inPlace, inPlace});
     expectSame(inPlace, y, op + " in place");
   }
 }
@@ -77,8 +76,7 @@ void expectBinary(const std::string &op,
     for (bool second : {false, true}) {
       std::vector<T> a = x, b = y;
       std::vector<T> &target = second ? b : a;
-      void *pointers[] = {a.data(), b.data(), target.data()};
-      kernel.entry(pointers, 0, kernel.range);
+      run(kernel, {a, b, target});
       expectSame(target, expected, op + " in place");
     }
   }

@@ -83,8 +83,7 @@ TYPED_TEST(Shape, MaskZeroesWhatIsNotFinite) {
     Kernel kernel = compiled["k" + std::string(shape)];
     run(kernel, {x, lengths, y});
     expectSame(y, expected, shape);
-    void *inPlace[] = {x.data(), lengths.data(), x.data()};
-    kernel.entry(inPlace, 0, kernel.range);
+    run(kernel, {x, lengths, x});
     expectSame(x, expected, "in place");
   }
 }
@@ -190,8 +189,7 @@ TYPED_TEST(Shape, FusedGraphHasTheBitsOfItsParts) {
   expectSame(y, part);
   // The second result in the storage of the operand, as the planner may do.
   Kernel kernel = compiled["fused"];
-  void *inPlace[] = {x.data(), b.data(), lengths.data(), sum.data(), x.data()};
-  kernel.entry(inPlace, 0, kernel.range);
+  run(kernel, {x, b, lengths, sum, x});
   expectSame(x, part);
 }
 
