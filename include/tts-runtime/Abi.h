@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define TTS_ABI_VERSION 1u
+#define TTS_ABI_VERSION 2u
 
 /// A generated kernel over the part [lo, hi) of its range. `operands` are the
 /// entry's operands as addresses, in the table's order; disjoint ranges of one

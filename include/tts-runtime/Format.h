@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define TTS_TABLE_MAGIC "TTSTABLE"
-#define TTS_TABLE_VERSION 1u
+#define TTS_TABLE_VERSION 2u
 #define TTS_TABLE_SECTION ".tts.table"
 
 /// Bytes every buffer's offset is a multiple of (one cache line).
@@ -93,11 +93,23 @@ typedef struct TtsEntry {
 
 enum TtsAccess { TTS_READ = 1, TTS_WRITE = 2, TTS_READ_WRITE = 3 };
 
+enum TtsDType {
+  TTS_F32 = 0,
+  TTS_F64 = 1,
+  TTS_I32 = 2,
+  TTS_I64 = 3,
+  TTS_BF16 = 4,
+  TTS_F16 = 5,
+  TTS_BYTES = 6, ///< no numbers that anyone else may read: scratch, flags
+};
+
 typedef struct TtsOperand {
   uint64_t offset; ///< first byte touched, from the start of the arena
   uint64_t size;   ///< bytes from there to the last one touched
   uint32_t access; ///< TtsAccess
   uint32_t buffer; ///< index into buffers; [offset, offset+size) lies inside
+  uint32_t dtype;  ///< TtsDType of the elements there
+  uint32_t reserved;
 } TtsOperand;
 
 enum TtsClass {
@@ -130,15 +142,6 @@ typedef struct TtsBuffer {
   uint64_t offset;
   uint64_t size;
 } TtsBuffer;
-
-enum TtsDType {
-  TTS_F32 = 0,
-  TTS_F64 = 1,
-  TTS_I32 = 2,
-  TTS_I64 = 3,
-  TTS_BF16 = 4,
-  TTS_F16 = 5,
-};
 
 /// Scalars of "rt.gemm": C[i] = beta·C[i] + op(A[i])·op(B[i]) for i < batch;
 /// row-major, leading dimensions and strides in elements, operands A, B, C.

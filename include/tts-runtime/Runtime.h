@@ -13,6 +13,7 @@
 #ifndef TTS_RUNTIME_RUNTIME_H
 #define TTS_RUNTIME_RUNTIME_H
 
+#include "tts-runtime/Format.h"
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -89,12 +90,27 @@ typedef struct TtsStepResult {
 } TtsStepResult;
 
 /// One whole optimizer update on the caller's micro-batches; `update`
-/// counts from 1. Returns 5 for a non-finite loss or gradient norm; weights,
-/// moments and EMA are then as before.
+/// counts from 1. Returns 5 for a non-finite loss or gradient norm, and the
+/// error's text names the first non-finite tensor; weights, moments and EMA are
+/// then as before.
 int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
                      double lr, double weight_decay,
                      const TtsMicroBatch *batches, uint64_t count,
                      TtsStepResult *result);
+
+/// The first tensor with a NaN or an infinity of a step that returned 5. Names
+/// live as long as the session.
+typedef struct TtsNonFinite {
+  const char *tensor;                      ///< null: the last step was finite
+  const char *function, *entry, *location; ///< as in TtsEntryView
+  int was_read; ///< 1: the entry read it so (an input or a weight); 0: wrote it
+  uint64_t element, elements; ///< in its buffer
+  double value;
+} TtsNonFinite;
+
+/// Where the last step's first non-finite value appeared. The step was run a
+/// second time to find it: gradients and activations are half done.
+int tts_session_non_finite(const TtsSession *session, TtsNonFinite *found);
 
 //===-- looking inside: the entries of the step table ---------------------===//
 
@@ -104,6 +120,7 @@ typedef struct TtsEntryOperand {
   void *data;
   uint64_t bytes;
   uint32_t access; ///< TtsAccess of Format.h
+  uint32_t dtype;  ///< TtsDType of the elements
   uint32_t klass;  ///< TtsClass of the buffer
 } TtsEntryOperand;
 

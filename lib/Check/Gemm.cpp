@@ -22,19 +22,6 @@ uint64_t footprint(int64_t rows, int64_t columns, int64_t leading,
   return bytes > (__int128(1) << 62) ? 0 : uint64_t(bytes);
 }
 
-uint64_t elementSize(int64_t dtype) {
-  switch (dtype) {
-  case TTS_F32:
-    return 4;
-  case TTS_F64:
-    return 8;
-  case TTS_BF16:
-  case TTS_F16:
-    return 2;
-  }
-  return 0;
-}
-
 } // namespace
 
 static void checkGemm(const Table &table, const TtsEntry &entry,
@@ -53,7 +40,10 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
                            " operands, not " + std::to_string(expected));
     return;
   }
-  const uint64_t size = elementSize(s[TTS_GEMM_DTYPE]);
+  const int64_t dtype = s[TTS_GEMM_DTYPE];
+  const bool isFloat = dtype == TTS_F32 || dtype == TTS_F64 ||
+                       dtype == TTS_BF16 || dtype == TTS_F16;
+  const uint64_t size = isFloat ? elementSize(dtype) : 0;
   const int64_t m = s[TTS_GEMM_M], n = s[TTS_GEMM_N], k = s[TTS_GEMM_K];
   const bool ta = s[TTS_GEMM_TRANSPOSE_A] != 0,
              tb = s[TTS_GEMM_TRANSPOSE_B] != 0;
@@ -77,6 +67,8 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
       report.fail(label, which + "has " + std::to_string(operand.size) +
                              " bytes but " + std::to_string(needed[i]) +
                              " are touched");
+    if (operand.dtype != (i < 3 ? dtype : TTS_BYTES))
+      report.fail(label, which + "does not hold what a gemm expects");
     if (size != 0 && operand.offset % size != 0)
       report.fail(label, which + "starts in the middle of an element");
     const bool reads = operand.access & TTS_READ,

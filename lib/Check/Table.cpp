@@ -13,6 +13,23 @@ std::string tts::check::className(uint32_t klass) {
   return klass < numClasses ? names[klass] : "";
 }
 
+uint64_t tts::check::elementSize(int64_t dtype) {
+  switch (dtype) {
+  case TTS_F32:
+  case TTS_I32:
+    return 4;
+  case TTS_F64:
+  case TTS_I64:
+    return 8;
+  case TTS_BF16:
+  case TTS_F16:
+    return 2;
+  case TTS_BYTES:
+    return 1;
+  }
+  return 0;
+}
+
 std::string Table::programLabel(uint32_t program) const {
   if (program == TTS_NO_BUCKET)
     return "persistent";
@@ -196,6 +213,10 @@ private:
         fail("operand " + std::to_string(i) + " neither reads nor writes");
       if (operand.buffer >= table.buffers.size())
         fail("operand " + std::to_string(i) + " is of no buffer");
+      if (operand.dtype > TTS_BYTES || operand.reserved != 0)
+        fail("operand " + std::to_string(i) + " has no known dtype");
+      else if (operand.size % elementSize(operand.dtype) != 0)
+        fail("operand " + std::to_string(i) + " ends inside an element");
     }
     for (size_t i = 0; i < table.buffers.size(); ++i)
       checkBuffer(i);
@@ -260,10 +281,12 @@ private:
   bool haveLikeOperands(const TtsEntry &a, const TtsEntry &b) const {
     if (a.num_operands != b.num_operands)
       return false;
-    for (uint32_t i = 0; i < a.num_operands; ++i)
-      if (table.operands[a.first_operand + i].access !=
-          table.operands[b.first_operand + i].access)
+    for (uint32_t i = 0; i < a.num_operands; ++i) {
+      const TtsOperand &one = table.operands[a.first_operand + i];
+      const TtsOperand &other = table.operands[b.first_operand + i];
+      if (one.access != other.access || one.dtype != other.dtype)
         return false;
+    }
     return true;
   }
 };

@@ -33,6 +33,9 @@ struct Table {
   std::string bufferLabel(uint32_t buffer) const;
 };
 
+/// Bytes of an element of a TtsDType; 0 for an unknown one.
+uint64_t elementSize(int64_t dtype);
+
 /// "parameters", …; empty for a number that is no class.
 std::string className(uint32_t klass);
 constexpr uint32_t numClasses = TTS_CLASS_BUFFERS + 1;

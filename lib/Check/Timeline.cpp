@@ -260,9 +260,6 @@ static void checkSharing(const Table &table, const TtsEntry &entry,
     }
 }
 
-/// Bytes of the smallest of TtsDType.
-static constexpr uint64_t smallestElement = 2;
-
 void tts::check::checkOperands(const Table &table, Report &report) {
   checkTightness(table, report);
   for (uint32_t p = 0; p < table.programs.size(); ++p)
@@ -277,7 +274,7 @@ void tts::check::checkOperands(const Table &table, Report &report) {
         const std::string which = "operand " + std::to_string(i);
         if (operand.size == 0)
           report.fail(table.entryLabel(p, e), which + " has no bytes");
-        if (operand.offset % smallestElement != 0)
+        if (operand.offset % elementSize(operand.dtype) != 0)
           report.fail(table.entryLabel(p, e),
                       which + " starts in the middle of an element");
         if (operand.offset < buffer.offset || operand.size > buffer.size ||

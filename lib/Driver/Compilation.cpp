@@ -3,8 +3,8 @@
 #include "Compilation.h"
 
 #include "OutputFile.h"
+#include "ParseModel.h"
 #include "PlanReport.h"
-#include "mlir/Parser/Parser.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Transforms/Plan/ByteSize.h"
 #include "llvm/ADT/StringExtras.h"
@@ -34,7 +34,7 @@ llvm::Error Compilation::load(StringRef file) {
   modelHash = sha256((*buffer)->getBuffer());
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  module = parseSourceFile<ModuleOp>(sources, &context);
+  module = parseModel(sources, context);
   if (!module)
     return failure("correct the model there");
   if (auto error = flags.check())

@@ -20,6 +20,7 @@ CLASSES = (
     "collectives",
     "buffers",
 )
+DTYPES = (np.float32, np.float64, np.int32, np.int64, np.uint16, np.float16, np.uint8)  # NumPy has no bfloat16
 READ, WRITE = 1, 2
 NO_BUCKET = 0xFFFFFFFF
 
@@ -32,6 +33,7 @@ class COperand(ctypes.Structure):
         ("data", ctypes.c_void_p),
         ("bytes", ctypes.c_uint64),
         ("access", ctypes.c_uint32),
+        ("dtype", ctypes.c_uint32),
         ("klass", ctypes.c_uint32),
     ]
 
@@ -56,6 +58,21 @@ class CEntry(ctypes.Structure):
     ]
 
 
+class CNonFinite(ctypes.Structure):
+    """TtsNonFinite of Runtime.h."""
+
+    _fields_ = [
+        ("tensor", ctypes.c_char_p),
+        ("function", ctypes.c_char_p),
+        ("entry", ctypes.c_char_p),
+        ("location", ctypes.c_char_p),
+        ("was_read", ctypes.c_int),
+        ("element", ctypes.c_uint64),
+        ("elements", ctypes.c_uint64),
+        ("value", ctypes.c_double),
+    ]
+
+
 TAP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(CEntry))
 
 
@@ -68,6 +85,7 @@ class Operand:
     address: int
     bytes: int
     access: int
+    dtype: type = np.float32
 
     @property
     def reads(self) -> bool:
@@ -77,10 +95,10 @@ class Operand:
     def writes(self) -> bool:
         return bool(self.access & WRITE)
 
-    def array(self, dtype=np.float32) -> np.ndarray:
-        """The bytes where they lie, as a flat array of `dtype`: valid until another entry overwrites them."""
+    def array(self) -> np.ndarray:
+        """The elements where they lie, flat: valid until another entry overwrites them."""
         raw = (ctypes.c_char * self.bytes).from_address(self.address)
-        return np.frombuffer(raw, dtype)
+        return np.frombuffer(raw, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -111,7 +129,7 @@ class Entry:
     @classmethod
     def of(cls, view: CEntry) -> Entry:
         operands = tuple(
-            Operand(o.buffer.decode(), CLASSES[o.klass], o.data or 0, o.bytes, o.access)
+            Operand(o.buffer.decode(), CLASSES[o.klass], o.data or 0, o.bytes, o.access, DTYPES[o.dtype])
             for o in view.operands[: view.num_operands]
         )
         return cls(
@@ -127,6 +145,27 @@ class Entry:
             operands,
             tuple(view.scalars[: view.num_scalars]),
         )
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """The first NaN or infinity of a step, and the entry that wrote it or was the first to be spoilt by reading it."""
+
+    tensor: str
+    function: str
+    entry: str
+    location: str
+    was_read: bool
+    element: int
+    elements: int
+    value: float
+
+    @classmethod
+    def of(cls, found: CNonFinite) -> NonFinite | None:
+        if not found.tensor:
+            return None
+        names = (name.decode() for name in (found.tensor, found.function, found.entry, found.location))
+        return cls(*names, bool(found.was_read), found.element, found.elements, found.value)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts.entries import TAP, CEntry, Entry, Profile, Timed
+from tts.entries import TAP, CEntry, CNonFinite, Entry, NonFinite, Profile, Timed
 
 DTYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}
 STATES = {"grad": "gradient", "moment1": "moment1", "moment2": "moment2", "ema": "ema"}
@@ -83,6 +83,7 @@ _SIGNATURES = {
             ctypes.POINTER(_StepResult),
         ],
     ),
+    "tts_session_non_finite": (ctypes.c_int, [ctypes.c_void_p, ctypes.POINTER(CNonFinite)]),
     "tts_session_num_entries": (ctypes.c_uint64, [ctypes.c_void_p]),
     "tts_session_entry": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(CEntry)]),
     "tts_session_tap": (ctypes.c_int, [ctypes.c_void_p, TAP, ctypes.c_void_p]),
@@ -249,6 +250,12 @@ class Session:
         return {"loss": result.loss, "losses": named_losses, "grad_norm": result.grad_norm}
 
     # -- looking inside -----------------------------------------------------------
+
+    def non_finite(self) -> NonFinite | None:
+        """Where the last step's first NaN or infinity appeared; None if the step was finite."""
+        found = CNonFinite()
+        self._check(self._lib.tts_session_non_finite(self._session, ctypes.byref(found)))
+        return NonFinite.of(found)
 
     @property
     def entries(self) -> list[Entry]:

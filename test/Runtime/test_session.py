@@ -87,11 +87,65 @@ def test_names_and_shapes(session):
 def test_non_finite_is_an_error_and_changes_nothing(session):
     before = session.read("phone.mean")
     bad = batch(session, 0, [[1]], [np.full((1, 2), np.nan)])
+    assert session.non_finite() is None
     with pytest.raises(RuntimeFailure, match="not finite") as failure:
         session.step([(0, bad)], lr=0.1)
     assert failure.value.code == 5
     np.testing.assert_array_equal(session.read("phone.mean"), before)
     assert session.step([(0, batch(session, 0, [[1]]))], lr=0.1)["loss"] == 1.0
+    assert session.non_finite() is None
+
+
+def spoilt(session, micro, **more):
+    """The text and the finding of a step that must fail."""
+    with pytest.raises(RuntimeFailure) as failure:
+        session.step(micro, lr=0.1, **more)
+    assert failure.value.code == 5
+    return str(failure.value), session.non_finite()
+
+
+def test_a_spoilt_input_is_named(session):
+    """The second micro-batch's mel, at the element, though the first product is where it shows."""
+    mel = [np.ones((3, 2)), np.ones((2, 2))]
+    mel[1][1, 0] = -np.inf
+    good, bad = batch(session, 1, [[1]]), batch(session, 0, [[1, 2, 3], [2, 2]], mel)
+    text, found = spoilt(session, [(1, good), (0, bad)], update=9)
+    size, extent, width = session.describe("input:mel", 0)[1]
+    where = np.ravel_multi_index((1, 1, 0), (size, extent, width))
+    assert (found.tensor, found.was_read, found.function) == ("mel", True, "rt.gemm")
+    assert (found.element, found.elements, found.value) == (where, size * extent * width, -np.inf)
+    expected = f"the loss is not finite; first non-finite tensor: 'mel' read by rt.gemm, element {where} of "
+    assert text.startswith("update 9: ") and expected in text and "is -inf; lower" in text
+
+
+def test_a_spoilt_weight_is_named(session):
+    session.write("proj.weight", [[1, 2], [np.nan, 4]])
+    text, found = spoilt(session, [(0, batch(session, 0, [[1]], [np.ones((1, 2))]))])
+    assert (found.tensor, found.was_read, found.element) == ("weights", True, 2) and np.isnan(found.value)
+    assert "element 2 of" in text and "is nan" in text
+
+
+def test_an_overflow_is_named_where_it_happens(session):
+    """Finite inputs and weights whose product is not: the product, not what it was made of."""
+    session.write("proj.weight", np.full((2, 2), 3e38))
+    before = session.read("moment1:proj.weight")
+    _, found = spoilt(session, [(0, batch(session, 0, [[1]], [np.full((1, 2), 9.0)]))])
+    assert (found.function, found.was_read, found.element, found.value) == ("rt.gemm", False, 0, np.inf)
+    assert found.tensor == "pred"
+    np.testing.assert_array_equal(session.read("moment1:proj.weight"), before)
+
+
+def test_a_gradient_is_named_when_the_loss_is_finite(session):
+    """A product of finite factors in backward; weights stay, and a user's tap sees one run only."""
+    for name in ("proj.weight", "proj.bias"):
+        session.write(name, np.zeros_like(session.read(name)))
+    seen = []
+    with session.tap(lambda entry: seen.append(entry.kind)):
+        text, found = spoilt(session, [(0, batch(session, 0, [[1]], [np.array([[3.5e19, 0]])]))])
+    assert "the gradient norm is not finite" in text
+    assert seen.count("update") == 2 and seen.count("zero") == 1
+    assert (found.tensor, found.function, found.was_read, found.value) == ("gradients", "rt.gemm", False, -np.inf)
+    assert not session.read("proj.weight").any()
 
 
 def test_weights_as_safetensors(session, tmp_path):

@@ -90,7 +90,8 @@ struct TableBuilder {
       auto access = cast<rt::AccessAttr>(operand);
       operands.push_back({static_cast<uint64_t>(access.getOffset()),
                           static_cast<uint64_t>(access.getSize()),
-                          access.getMode(), access.getBuffer()});
+                          access.getMode(), access.getBuffer(),
+                          access.getDtype(), 0});
     }
     table.addEntry(function->first, entry.getStableName(),
                    locationText(entry.getLoc()), operands, entry.getScalars(),

@@ -9,10 +9,12 @@
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Train/Initialize.h"
 #include "Runtime/Train/Model.h"
+#include "Runtime/Train/NonFinite.h"
 #include "Runtime/Train/Update.h"
 #include "Runtime/Train/Weights.h"
 #include "tts-runtime/Abi.h"
 #include "tts-runtime/Runtime.h"
+#include <cmath>
 #include <cstring>
 
 using namespace tts::rt;
@@ -24,6 +26,7 @@ struct TtsSession {
 
   Model model;
   UpdateResult result;
+  NonFinite nonFinite; ///< of the last step
   const EntryViews entries;
   Tap tap;
 };
@@ -85,6 +88,18 @@ void loadCallersBatch(Model &model, const TtsMicroBatch &batch) {
                    std::to_string(given->bytes));
     std::memcpy(model.arena.at(input.at.offset), given->data, given->bytes);
   }
+}
+
+[[noreturn]] void stopNonFinite(TtsSession &session, const MicroBatches &micro,
+                                const UpdateScalars &scalars) {
+  std::string what =
+      std::isfinite(session.result.loss) ? "the gradient norm" : "the loss";
+  what += " is not finite";
+  session.nonFinite = findNonFinite(session.model, micro, scalars);
+  if (session.nonFinite)
+    what += "; " + session.nonFinite.text();
+  throw Error(Exit::CannotContinue, "update " + std::to_string(scalars.update),
+              what, "lower the learning rate or look at the batch");
 }
 
 } // namespace
@@ -186,7 +201,9 @@ int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
         [&](size_t i) { loadCallersBatch(session->model, batches[i]); },
         nullptr};
     UpdateResult &r = session->result;
-    runUpdate(session->model, micro, {seed, update, lr, weight_decay}, r);
+    UpdateScalars scalars{seed, update, lr, weight_decay};
+    session->nonFinite = {};
+    runUpdate(session->model, micro, scalars, r);
     if (result) {
       result->loss = r.loss;
       result->grad_norm = r.gradNorm;
@@ -194,9 +211,15 @@ int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
         std::copy(r.losses.begin(), r.losses.end(), result->losses);
     }
     if (!r.finite)
-      throw Error(Exit::CannotContinue, "update " + std::to_string(update),
-                  "the loss or the gradient norm is not finite",
-                  "lower the learning rate or look at the batch");
+      stopNonFinite(*session, micro, scalars);
+  });
+}
+
+int tts_session_non_finite(const TtsSession *session, TtsNonFinite *found) {
+  return guarded([&] {
+    const NonFinite &n = session->nonFinite;
+    *found = {n.tensor,  n.function, n.entry,    n.location,
+              n.wasRead, n.element,  n.elements, n.value};
   });
 }
 

@@ -13,7 +13,7 @@ EntryViews::EntryViews(const Table &table, const Arena &arena) {
   for (const TtsOperand &o : table.operands) {
     const TtsBuffer &buffer = table.buffers[o.buffer];
     operands.push_back({table.name(buffer.name), arena.at(o.offset), o.size,
-                        o.access, buffer.klass});
+                        o.access, o.dtype, buffer.klass});
   }
   views.resize(table.entries.size());
   for (const TtsProgram &program : table.programs)

@@ -124,6 +124,7 @@ void Table::checkOperands() const {
             "operand", i, "it reaches outside its buffer");
     require(o.access >= TTS_READ && o.access <= TTS_READ_WRITE, "operand", i,
             "its access is unknown");
+    require(o.dtype <= TTS_BYTES, "operand", i, "its dtype is unknown");
   }
 }
 

@@ -11,6 +11,7 @@
 #include "Runtime/Memory/Machine.h"
 #include "Runtime/Train/Dump.h"
 #include "Runtime/Train/Initialize.h"
+#include "Runtime/Train/NonFinite.h"
 #include "Runtime/Train/Signals.h"
 #include "Runtime/Train/Weights.h"
 #include <chrono>
@@ -160,9 +161,10 @@ void Run::oneUpdate() {
       [&](size_t i) { loader->fill(batch, i, model.arena); },
       [&](size_t done) { progress->microBatch(step, done, buckets.size()); }};
   double lr = schedule.rate(step);
-  runUpdate(model, micro, {state.seed, step, lr, options.weightDecay}, result);
+  UpdateScalars scalars{state.seed, step, lr, options.weightDecay};
+  runUpdate(model, micro, scalars, result);
   if (!result.finite)
-    stopNonFinite(batch);
+    stopNonFinite(batch, micro, scalars);
   state.step = step;
   state.position = batch.after;
   UpdateMetrics m{step,
@@ -181,10 +183,13 @@ void Run::oneUpdate() {
     peakAfterFirstUpdate = peakResidentBytes();
 }
 
-void Run::stopNonFinite(const HostBatch &batch) {
+void Run::stopNonFinite(const HostBatch &batch, const MicroBatches &micro,
+                        const UpdateScalars &scalars) {
   if (progress)
     progress->end();
-  std::string ids;
+  std::string what = firstNonFinite() + " is not finite", ids;
+  if (NonFinite first = findNonFinite(model, micro, scalars))
+    what += "; " + first.text();
   for (uint32_t u : batch.utterances)
     ids += (ids.empty() ? "" : ", ") + corpus.id(u);
   std::string kept = checkpoints && checkpoints->lastSaved() >= 0
@@ -192,7 +197,7 @@ void Run::stopNonFinite(const HostBatch &batch) {
                                checkpoints->pathOf(checkpoints->lastSaved())
                          : "there is no checkpoint";
   throw Error(Exit::CannotContinue, "update " + std::to_string(state.step + 1),
-              firstNonFinite() + " is not finite (utterances " + ids +
+              what + " (utterances " + ids +
                   "); the weights are those of update " +
                   std::to_string(state.step),
               kept + ": lower --lr or look at these utterances");

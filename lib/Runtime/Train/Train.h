@@ -39,7 +39,9 @@ private:
   void validate();
   void save();
   void finish();
-  [[noreturn]] void stopNonFinite(const HostBatch &batch);
+  [[noreturn]] void stopNonFinite(const HostBatch &batch,
+                                  const MicroBatches &micro,
+                                  const UpdateScalars &scalars);
   std::string firstNonFinite() const;
 
   Options options;

@@ -48,6 +48,20 @@ static std::string getBufferName(const Storage &storage) {
   }
 }
 
+static uint32_t getDType(Type element) {
+  if (element.isF32())
+    return TTS_F32;
+  if (element.isF64())
+    return TTS_F64;
+  if (element.isBF16())
+    return TTS_BF16;
+  if (element.isF16())
+    return TTS_F16;
+  if (element.isInteger(32))
+    return TTS_I32;
+  return element.isInteger(64) ? TTS_I64 : TTS_BYTES;
+}
+
 namespace {
 class Emitter {
 public:
@@ -94,16 +108,17 @@ private:
     llvm_unreachable("a position outside its timeline");
   }
 
-  Attribute getAccess(Place place, int64_t offset, int64_t size,
-                      uint32_t mode) {
-    return rt::AccessAttr::get(builder.getContext(),
-                               place.storage->offset + place.offset + offset,
-                               size, mode, bufferIndex.lookup(place.storage));
+  Attribute getAccess(Place place, int64_t offset, int64_t size, uint32_t mode,
+                      uint32_t dtype) {
+    return rt::AccessAttr::get(
+        builder.getContext(), place.storage->offset + place.offset + offset,
+        size, mode, bufferIndex.lookup(place.storage), dtype);
   }
 
   Attribute getWhole(Program &program, Value value, uint32_t mode) {
-    return getAccess(program.place(value), 0,
-                     getBytes(cast<RankedTensorType>(value.getType())), mode);
+    auto type = cast<RankedTensorType>(value.getType());
+    return getAccess(program.place(value), 0, getBytes(type), mode,
+                     getDType(type.getElementType()));
   }
 
   void emitEntry(Program &program, Operation *op) {
@@ -126,6 +141,7 @@ private:
     rt::GemmAttr s = gemm.getShape();
     auto type = cast<RankedTensorType>(gemm.getC().getType());
     int64_t element = getBytes(type) / type.getNumElements();
+    uint32_t dtype = getDType(type.getElementType());
     // From the first element touched to the last.
     auto span = [&](int64_t rows, int64_t columns, int64_t ld, int64_t stride) {
       return ((s.getBatch() - 1) * stride + (rows - 1) * ld + columns) *
@@ -136,25 +152,25 @@ private:
         getAccess(program.place(gemm.getA()), gemm.getOffsetA() * element,
                   span(tA ? s.getK() : s.getM(), tA ? s.getM() : s.getK(),
                        s.getLda(), s.getStrideA()),
-                  TTS_READ),
+                  TTS_READ, dtype),
         getAccess(program.place(gemm.getB()), gemm.getOffsetB() * element,
                   span(tB ? s.getN() : s.getK(), tB ? s.getK() : s.getN(),
                        s.getLdb(), s.getStrideB()),
-                  TTS_READ),
+                  TTS_READ, dtype),
         getAccess(program.place(gemm.getC()), gemm.getOffsetC() * element,
                   span(s.getM(), s.getN(), s.getLdc(), s.getStrideC()),
-                  s.getBeta() ? TTS_READ_WRITE : TTS_WRITE)};
+                  s.getBeta() ? TTS_READ_WRITE : TTS_WRITE, dtype)};
     auto asked = gemm->getAttrOfType<IntegerAttr>(rt::kScratchAttr);
     int64_t scratch = asked ? asked.getInt() : 0; // -1: no library serves it
     if (Storage *storage = program.scratch.lookup(gemm)) {
-      operands.push_back(getAccess({storage, 0}, 0, scratch, TTS_WRITE));
+      operands.push_back(
+          getAccess({storage, 0}, 0, scratch, TTS_WRITE, TTS_BYTES));
     }
-    int64_t dtype = type.getElementType().isF64() ? TTS_F64 : TTS_F32;
     create(gemm.getLoc(), "rt.gemm", operands,
-           {dtype, s.getM(), s.getN(), s.getK(), s.getLda(), s.getLdb(),
-            s.getLdc(), s.getTransposeA(), s.getTransposeB(), s.getBeta(),
-            s.getBatch(), s.getStrideA(), s.getStrideB(), s.getStrideC(),
-            scratch});
+           {int64_t(dtype), s.getM(), s.getN(), s.getK(), s.getLda(),
+            s.getLdb(), s.getLdc(), s.getTransposeA(), s.getTransposeB(),
+            s.getBeta(), s.getBatch(), s.getStrideA(), s.getStrideB(),
+            s.getStrideC(), scratch});
   }
 
   void create(Location loc, StringRef function, ArrayRef<Attribute> operands,

@@ -6,7 +6,7 @@
 // GONE-NOT: {{rt\.(program|entry|buffers|manifest|arena)}}
 // GONE-NOT: tts.batch
 
-// CHECK: llvm.mlir.global external constant @tts_table("TTSTABLE\01\00\00\00
+// CHECK: llvm.mlir.global external constant @tts_table("TTSTABLE\02\00\00\00
 // CHECK-SAME: encoder.0.ffn\00
 // CHECK-SAME: model.mlir:7:3\00
 // CHECK-SAME: {\22buckets\22:[{\22dims\22:{\22text\22:64}}],\22ema\22:null,\22frozen\22:false,\22lr\22:0.5,\22shape\22:[2,3]}
@@ -18,7 +18,7 @@
 // CHECK: %[[ADDRESS:.*]] = llvm.mlir.addressof @add
 // CHECK: %[[FULL:.*]] = llvm.insertvalue %[[ADDRESS]], %[[NULLS]][1]
 // CHECK: llvm.return %[[FULL]]
-// CHECK: llvm.mlir.global external constant @tts_abi_version(1 : i32)
+// CHECK: llvm.mlir.global external constant @tts_abi_version(2 : i32)
 module attributes {
   tts.batch = 4 : i64, rt.arena_bytes = 192 : i64, rt.persistent_bytes = 64 : i64,
   rt.buffers = [
@@ -34,7 +34,7 @@ module attributes {
   rt.program @forward_b0 attributes {kind = 2 : i64, bucket = 0 : i64} {
     rt.entry "rt.gemm" [#rt.access<offset = 0, size = 64, mode = 1, buffer = 0>,
                         #rt.access<offset = 0, size = 64, mode = 1, buffer = 0>,
-                        #rt.access<offset = 64, size = 64, mode = 2, buffer = 1>]
+                        #rt.access<offset = 64, size = 64, mode = 2, buffer = 1, dtype = 0>]
       scalars [0, 4, 4, 4, 4, 4, 4, 0, 0, 0, 1, 0, 0, 0, 0] range 0 "encoder.0.ffn" loc("encoder.0.ffn"("model.mlir":7:3))
     rt.entry "add" [#rt.access<offset = 64, size = 64, mode = 3, buffer = 1>]
       scalars [] range 0 "encoder.0.bias"

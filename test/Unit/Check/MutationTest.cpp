@@ -124,6 +124,36 @@ TEST(Mutation, AWriteRemoved) {
     }
 }
 
+TEST(Mutation, ADtypeChanged) {
+  const SmallTable sound;
+  std::map<uint32_t, int> calls;
+  for (const TtsEntry &entry : sound.entries)
+    ++calls[entry.function];
+  for (const TtsEntry &entry : sound.entries)
+    for (uint32_t i = 0; i < entry.num_operands; ++i) {
+      SmallTable table;
+      TtsOperand &operand = table.operands[entry.first_operand + i];
+      operand.dtype = operand.dtype == TTS_F32 ? TTS_I32 : TTS_F32;
+      const bool isGemm =
+          sound.functions[entry.function].kind == TTS_FUNCTION_LIBRARY;
+      if (isGemm) {
+        EXPECT_FOUND(table, "does not hold what a gemm expects");
+      } else if (calls[entry.function] > 1) {
+        EXPECT_FOUND(table, "other operands than its kernel");
+      }
+      operand.dtype = TTS_BYTES + 1;
+      EXPECT_FOUND(table, "has no known dtype");
+      operand.dtype = sound.operands[entry.first_operand + i].dtype;
+      operand.reserved = 1;
+      EXPECT_FOUND(table, "has no known dtype");
+    }
+  SmallTable table; // four bytes of doubles
+  for (TtsOperand &operand : table.operands)
+    if (operand.size == 4)
+      operand.dtype = TTS_F64;
+  EXPECT_FOUND(table, "ends inside an element");
+}
+
 TEST(Mutation, AReadOfUndefinedBytes) {
   SmallTable table;
   for (TtsOperand &operand : table.operands)

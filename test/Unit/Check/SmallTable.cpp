@@ -81,8 +81,10 @@ void SmallTable::addEntry(const std::string &function,
   scalars.insert(scalars.end(), numbers.begin(), numbers.end());
   for (const Use &use : uses) {
     TtsBuffer &buffer = buffers[use.buffer];
+    const bool scratch = library && &use - uses.data() == 3;
     operands.push_back({buffer.offset, use.size ? use.size : buffer.size,
-                        use.access, use.buffer});
+                        use.access, use.buffer,
+                        uint32_t(scratch ? TTS_BYTES : TTS_F32), 0});
     if (buffer.program != TTS_NO_BUCKET) {
       buffer.last_program = program;
       buffer.last_entry = index;

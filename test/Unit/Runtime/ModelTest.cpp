@@ -7,6 +7,7 @@
 
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Train/Initialize.h"
+#include "Runtime/Train/NonFinite.h"
 #include "Runtime/Train/Update.h"
 #include "ToyModel.h"
 #include <cmath>
@@ -46,11 +47,14 @@ public:
                            data("grad:proj.weight")[3] = NAN;
                        }};
     runUpdate(model, micro, scalars, result);
+    if (!result.finite) // without the poison, whatever it finds
+      found = findNonFinite(model, micro, scalars);
   }
 
   test::Toy toy;
   Model model;
   UpdateResult result;
+  NonFinite found;     ///< of the last update that was refused
   bool poison = false; ///< a gradient becomes NaN after backward
 
 private:
@@ -160,6 +164,10 @@ TEST(Optimizer, NonFiniteGradientChangesNothing) {
   run.update({{{1}}}, {1, 2, 1e-3, 0});
   EXPECT_FALSE(run.result.finite);
   EXPECT_TRUE(std::isfinite(run.result.loss));
+  // The poison is not in the second run: it finds nothing, and though its norm
+  // is finite it must not go on to the weights.
+  EXPECT_FALSE(run.found);
+  EXPECT_EQ(run.model.executor.observed(), nullptr);
   std::vector<float> after;
   for (const char *name : names)
     after.insert(after.end(), run.data(name), run.data(name) + 4);

@@ -11,8 +11,8 @@
 namespace tts::test {
 
 Slot TableBuilder::buffer(const std::string &name, TtsClass klass,
-                          uint64_t bytes) {
-  Slot slot{uint32_t(buffers.size()), arena, bytes};
+                          uint64_t bytes, TtsDType dtype) {
+  Slot slot{uint32_t(buffers.size()), arena, bytes, dtype};
   TtsBuffer b{};
   b.name = text(name);
   b.klass = klass;
@@ -64,8 +64,8 @@ void TableBuilder::entry(uint32_t function, const std::string &name,
                      uint32_t(uses.size()), uint32_t(scalars.size()),
                      uint32_t(numbers.size()), range});
   for (const Use &use : uses)
-    operands.push_back(
-        {use.slot.offset, use.slot.size, use.access, use.slot.index});
+    operands.push_back({use.slot.offset, use.slot.size, use.access,
+                        use.slot.index, use.slot.dtype, 0});
   scalars.insert(scalars.end(), numbers.begin(), numbers.end());
   programs.back().num_entries++;
 }

@@ -19,6 +19,7 @@ namespace tts::test {
 struct Slot {
   uint32_t index;
   uint64_t offset, size;
+  TtsDType dtype = TTS_F32;
 
   nlohmann::json slice() const { return {{"offset", offset}, {"size", size}}; }
 };
@@ -33,7 +34,8 @@ inline Use updates(Slot slot) { return {slot, TTS_READ_WRITE}; }
 
 class TableBuilder {
 public:
-  Slot buffer(const std::string &name, TtsClass klass, uint64_t bytes);
+  Slot buffer(const std::string &name, TtsClass klass, uint64_t bytes,
+              TtsDType dtype = TTS_F32);
   void program(const std::string &name, TtsProgramKind kind, uint32_t bucket);
   /// Appends to the last program.
   void kernel(const std::string &name, TtsKernel kernel, uint32_t range,

@@ -49,8 +49,8 @@ TEST_F(DamagedTable, Magic) {
 }
 
 TEST_F(DamagedTable, Version) {
-  header()->version = 2;
-  EXPECT_NE(refusal().find("version 2"), std::string::npos);
+  header()->version = 1;
+  EXPECT_NE(refusal().find("version 1"), std::string::npos);
 }
 
 TEST_F(DamagedTable, Truncated) {
@@ -75,6 +75,11 @@ TEST_F(DamagedTable, EverySectionIsBounded) {
     header()->*range = good;
   }
   EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(DamagedTable, Dtypes) {
+  section<TtsOperand>(header()->operands)[3].dtype = TTS_BYTES + 1;
+  EXPECT_NE(refusal().find("operand 3: its dtype"), std::string::npos);
 }
 
 TEST_F(DamagedTable, IndicesAreBounded) {

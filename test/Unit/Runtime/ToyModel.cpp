@@ -65,7 +65,8 @@ struct Builder {
   }
 
   Slot scalar(const std::string &name, const char *dtype, int n, int size) {
-    Slot slot = table.buffer(name, TTS_CLASS_BUFFERS, uint64_t(n) * size);
+    Slot slot = table.buffer(name, TTS_CLASS_BUFFERS, uint64_t(n) * size,
+                             size == 8 ? TTS_I64 : TTS_F32);
     manifest["scalars"].push_back(tensor(name, dtype, {n}, slot));
     return slot;
   }
@@ -129,13 +130,14 @@ struct Builder {
   void bucket(uint32_t index, ToyBucket b) {
     int B = b.microBatch, E = b.extent;
     uint64_t frames = uint64_t(B) * E;
-    auto input = [&](const char *name, uint64_t bytes) {
-      return table.buffer(name, TTS_CLASS_BATCH, bytes);
+    auto input = [&](const char *name, uint64_t bytes, TtsDType dtype) {
+      return table.buffer(name, TTS_CLASS_BATCH, bytes, dtype);
     };
-    Slot phones = input("phones", frames * 4), mel = input("mel", frames * 8);
-    Slot nPhones = input("phone_lengths", uint64_t(B) * 4);
-    Slot nFrames = input("frame_lengths", uint64_t(B) * 4);
-    Slot ids = input("utterance", uint64_t(B) * 8);
+    Slot phones = input("phones", frames * 4, TTS_I32);
+    Slot mel = input("mel", frames * 8, TTS_F32);
+    Slot nPhones = input("phone_lengths", uint64_t(B) * 4, TTS_I32);
+    Slot nFrames = input("frame_lengths", uint64_t(B) * 4, TTS_I32);
+    Slot ids = input("utterance", uint64_t(B) * 8, TTS_I64);
     Slot pred = table.buffer("pred", TTS_CLASS_ACTIVATIONS, frames * 8);
     Slot dpred = table.buffer("dpred", TTS_CLASS_ACTIVATIONS, frames * 8);
     int rows = int(frames);
@@ -248,7 +250,8 @@ Toy makeToy(const ToyOptions &options) {
   Builder b(options);
   b.states();
   b.scalars();
-  b.scratch = b.table.buffer("scratch", TTS_CLASS_WORKSPACE, b.scratchBytes());
+  b.scratch = b.table.buffer("scratch", TTS_CLASS_WORKSPACE, b.scratchBytes(),
+                             TTS_BYTES);
   for (uint32_t i = 0; i < options.buckets.size(); ++i)
     b.bucket(i, options.buckets[i]);
   b.update();

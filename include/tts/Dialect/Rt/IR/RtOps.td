@@ -43,9 +43,11 @@ def Rt_GemmAttr : Rt_Attr<"Gemm", "gemm"> {
 }
 
 def Rt_AccessAttr : Rt_Attr<"Access", "access"> {
-  let summary = "bytes [offset, offset+size) of the arena, how they are touched, whose they are";
+  let summary = "bytes [offset, offset+size) of the arena, how they are touched, whose they are, what they hold";
+  let description = "`mode` is a TtsAccess, `dtype` a TtsDType of Format.h, F32 if it is not said.";
   let parameters = (ins "int64_t":$offset, "int64_t":$size,
-                        "uint32_t":$mode, "uint32_t":$buffer);
+                        "uint32_t":$mode, "uint32_t":$buffer,
+                        DefaultValuedParameter<"uint32_t", "0">:$dtype);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
