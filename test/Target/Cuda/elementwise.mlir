@@ -69,3 +69,15 @@ func.func private @relu(%x: tensor<64xf64>, %dy: tensor<64xf64>) -> tensor<64xf3
   %2 = tts.cast %1 : tensor<64xf64> to tensor<64xf32>
   return %2 : tensor<64xf32>
 }
+
+// CHECK-LABEL: llvm.func @tts_quotients(
+// PTX-LABEL: .entry tts_quotients(
+// PTX:         sub.rn.f32
+// PTX:         div.rn.f32
+// PTX:         add.rn.f32
+func.func private @quotients(%a: tensor<64xf32>, %x: tensor<64xf32>) -> (tensor<64xf32> {rt.tied = 0 : i64}) attributes {rt.kernel} {
+  %0 = tts.sub %x, %a : tensor<64xf32>
+  %1 = tts.div %0, %x : tensor<64xf32>
+  %2 = tts.accumulate %a, %1 : tensor<64xf32>
+  return %2 : tensor<64xf32>
+}

@@ -32,3 +32,11 @@ func.func private @l1_grad(%p: tensor<4x5x80xf32>, %t: tensor<4x5x80xf32>, %n: t
   %g = tts.l1_loss_grad %p, %t, %n, %d : tensor<4x5x80xf32>, tensor<4xi32>, tensor<f32>
   return %g : tensor<4x5x80xf32>
 }
+
+// CHECK-LABEL: llvm.func @tts_mse_grad(
+// PTX-LABEL: .entry tts_mse_grad(
+// PTX:         mul.rn.f32
+func.func private @mse_grad(%p: tensor<4x5xf32>, %t: tensor<4x5xf32>, %n: tensor<4xi32>, %d: tensor<f32>) -> tensor<4x5xf32> attributes {rt.kernel} {
+  %g = tts.mse_loss_grad %p, %t, %n, %d : tensor<4x5xf32>, tensor<4xi32>, tensor<f32>
+  return %g : tensor<4x5xf32>
+}
