@@ -165,6 +165,23 @@ enum TtsGemmScalar {
   TTS_GEMM_NUM_SCALARS,
 };
 
+/// Scalars of "rt.conv1d": Y[b, t] = Σ_j X[b, t + j − left]·W[j] over the rows
+/// of the same utterance; operands X [batch, time, in], W [taps, in, out],
+/// Y [batch, time, out], scratch. Transposed it is the gradient of the input:
+/// Y[b, t] = Σ_j X[b, t − j + left]·W[j]ᵀ, W [taps, out, in].
+enum TtsConv1dScalar {
+  TTS_CONV1D_DTYPE = 0,
+  TTS_CONV1D_BATCH,
+  TTS_CONV1D_TIME,
+  TTS_CONV1D_IN,
+  TTS_CONV1D_OUT,
+  TTS_CONV1D_TAPS,
+  TTS_CONV1D_LEFT,
+  TTS_CONV1D_TRANSPOSE,
+  TTS_CONV1D_SCRATCH, ///< bytes of library scratch in the fourth operand
+  TTS_CONV1D_NUM_SCALARS,
+};
+
 #ifdef __cplusplus
 }
 #endif

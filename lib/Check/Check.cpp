@@ -30,7 +30,7 @@ Summary tts::check::checkTable(const Bytes &blob,
       !readManifest(table, report, manifest) ||
       !findPrograms(table, manifest.inputs.size(), report, programs))
     return summary;
-  checkGemms(table, report);
+  checkLibraryCalls(table, report);
   const Peak peak = checkTimeline(table, programs, report);
   checkOperands(table, report);
   checkRegions(table, manifest, report);

@@ -47,8 +47,8 @@ inline bool isPersistent(const TtsBuffer &buffer) {
 /// True when the blob is well-formed in itself (docs/certificate.md).
 bool readTable(const Bytes &blob, Report &report, Table &table);
 
-/// "rt.gemm" entries have the operands that their scalars ask for.
-void checkGemms(const Table &table, Report &report);
+/// Library calls have the operands that their scalars ask for.
+void checkLibraryCalls(const Table &table, Report &report);
 
 } // namespace tts::check
 

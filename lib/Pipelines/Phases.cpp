@@ -60,6 +60,7 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
     addContract(manager, "precision", options);
     break;
   case Phase::Select:
+    manager.addPass(cpu::createConv1dChoicePass());
     manager.addPass(createTtsSelect());
     addContract(manager, "select", options);
     manager.addPass(cpu::createGemmScratchPass());

@@ -191,8 +191,20 @@ FailureOr<PlanResult> Planner::run() {
   return choose(buildLadder());
 }
 
+/// What the phases after Plan are to know of the machine's convolutions.
+static void noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
+  Builder builder(module.getContext());
+  SmallVector<Attribute> rows;
+  for (const plan::ConvTime &t : hardware.convTimes)
+    rows.push_back(builder.getDenseI64ArrayAttr({t.transpose, t.rows, t.in,
+                                                 t.out, t.taps, t.productsNs,
+                                                 t.libraryNs}));
+  module->setAttr(kConv1dTimesAttr, builder.getArrayAttr(rows));
+}
+
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
+  noteConvTimes(differentiated, request.hardware);
   return Planner(differentiated, request).run();
 }
 

@@ -12,7 +12,7 @@ using namespace tts;
 
 namespace {
 
-/// The time model: a matrix product takes its flops or the traffic of its
+/// The time model: a contraction takes its flops or the traffic of its
 /// operands, whichever is longer, a kernel its traffic; each has a fixed cost
 /// of being called.
 struct TimeModel {
@@ -22,13 +22,22 @@ struct TimeModel {
     double bytes = 0;
     for (Attribute operand : entry.getOperands())
       bytes += cast<rt::AccessAttr>(operand).getSize();
-    ArrayRef<int64_t> s = entry.getScalars();
-    if (s.size() != TTS_GEMM_NUM_SCALARS)
-      return entrySeconds + bytes / bytesPerSecond;
-    double flops =
-        2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] * s[TTS_GEMM_BATCH];
-    return entrySeconds + callSeconds * s[TTS_GEMM_BATCH] +
+    auto [flops, calls] = flopsAndCalls(entry);
+    return entrySeconds + callSeconds * calls +
            std::max(flops / flopsPerSecond, bytes / bytesPerSecond);
+  }
+
+  static std::pair<double, double> flopsAndCalls(rt::EntryOp entry) {
+    ArrayRef<int64_t> s = entry.getScalars();
+    if (entry.getFunction() == "rt.conv1d")
+      return {2.0 * s[TTS_CONV1D_BATCH] * s[TTS_CONV1D_TIME] *
+                  s[TTS_CONV1D_IN] * s[TTS_CONV1D_OUT] * s[TTS_CONV1D_TAPS],
+              2};
+    if (s.size() != TTS_GEMM_NUM_SCALARS) // a kernel
+      return {0, 0};
+    return {2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] *
+                s[TTS_GEMM_BATCH],
+            s[TTS_GEMM_BATCH]};
   }
 };
 
@@ -115,8 +124,12 @@ StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
     double &time = measure.seconds[{program.getKind(), program.getBucket()}];
     for (auto entry : program.getBody().getOps<rt::EntryOp>()) {
       time += model.seconds(entry);
-      if (entry.getFunction() == "rt.gemm")
-        measure.primitives.push_back(primitiveOf(entry));
+      StringRef function = entry.getFunction();
+      if (function != "rt.gemm" && function != "rt.conv1d")
+        continue;
+      measure.primitives.push_back(primitiveOf(entry));
+      if (function == "rt.conv1d") // and one that puts the weights into blocks
+        measure.primitives.push_back(~primitiveOf(entry));
     }
   }
   llvm::sort(measure.primitives);

@@ -24,7 +24,7 @@ using namespace tts;
 namespace {
 
 /// What the runtime resolves by name.
-constexpr llvm::StringLiteral kLibraryFunctions[] = {"rt.gemm"};
+constexpr llvm::StringLiteral kLibraryFunctions[] = {"rt.gemm", "rt.conv1d"};
 
 constexpr llvm::StringLiteral kProgramNames[] = {
     "zero", "denominators", "forward", "backward", "update", "eval", "infer"};

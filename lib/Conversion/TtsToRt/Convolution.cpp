@@ -5,6 +5,8 @@
 // of both tensors and no padded copy exists. The unshifted tap covers every row
 // of every utterance, overwrites the result and so comes first.
 //
+// Where the target found its library's convolution faster, that is called.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -59,10 +61,28 @@ RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// The library's convolution, if the target chose it for this op.
+template <typename ConvOp>
+LogicalResult callLibrary(PatternRewriter &rewriter, ConvOp op, Value x,
+                          Value w, bool transpose) {
+  Attribute scratch = op->getAttr(rt::kScratchAttr);
+  if (!scratch)
+    return failure();
+  auto call =
+      rt::Conv1dOp::create(rewriter, op.getLoc(), op->getResultTypes(), x, w,
+                           rewriter.getI64IntegerAttr(op.getLeft()),
+                           transpose ? rewriter.getUnitAttr() : UnitAttr());
+  call->setAttr(rt::kScratchAttr, scratch);
+  rewriter.replaceOp(op, call);
+  return success();
+}
+
 struct LowerConv1d : OpRewritePattern<Conv1dOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(Conv1dOp op,
                                 PatternRewriter &rewriter) const override {
+    if (succeeded(callLibrary(rewriter, op, op.getX(), op.getW(), false)))
+      return success();
     Shape s(op.getX(), op.getY(), typeOf(op.getW()));
     Value y = emitEmpty(rewriter, op.getLoc(), op.getY().getType());
     for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
@@ -86,6 +106,8 @@ struct LowerConv1dInputGrad : OpRewritePattern<Conv1dInputGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(Conv1dInputGradOp op,
                                 PatternRewriter &rewriter) const override {
+    if (succeeded(callLibrary(rewriter, op, op.getDy(), op.getW(), true)))
+      return success();
     Shape s(op.getDx(), op.getDy(), typeOf(op.getW()));
     Value dx = emitEmpty(rewriter, op.getLoc(), op.getDx().getType());
     for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {

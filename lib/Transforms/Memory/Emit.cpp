@@ -124,6 +124,8 @@ private:
   void emitEntry(Program &program, Operation *op) {
     if (auto gemm = dyn_cast<rt::GemmOp>(op))
       return emitGemm(program, gemm);
+    if (auto conv = dyn_cast<rt::Conv1dOp>(op))
+      return emitConv1d(program, conv);
     auto launch = cast<rt::LaunchOp>(op);
     SmallVector<Attribute> operands;
     for (auto [index, operand] : llvm::enumerate(launch.getOperands())) {
@@ -160,17 +162,39 @@ private:
         getAccess(program.place(gemm.getC()), gemm.getOffsetC() * element,
                   span(s.getM(), s.getN(), s.getLdc(), s.getStrideC()),
                   s.getBeta() ? TTS_READ_WRITE : TTS_WRITE, dtype)};
-    auto asked = gemm->getAttrOfType<IntegerAttr>(rt::kScratchAttr);
-    int64_t scratch = asked ? asked.getInt() : 0; // -1: no library serves it
-    if (Storage *storage = program.scratch.lookup(gemm)) {
-      operands.push_back(
-          getAccess({storage, 0}, 0, scratch, TTS_WRITE, TTS_BYTES));
-    }
+    int64_t scratch = addScratch(program, gemm, operands);
     create(gemm.getLoc(), "rt.gemm", operands,
            {int64_t(dtype), s.getM(), s.getN(), s.getK(), s.getLda(),
             s.getLdb(), s.getLdc(), s.getTransposeA(), s.getTransposeB(),
             s.getBeta(), s.getBatch(), s.getStrideA(), s.getStrideB(),
             s.getStrideC(), scratch});
+  }
+
+  void emitConv1d(Program &program, rt::Conv1dOp conv) {
+    auto x = cast<RankedTensorType>(conv.getX().getType());
+    auto y = cast<RankedTensorType>(conv.getY().getType());
+    auto w = cast<RankedTensorType>(conv.getW().getType());
+    SmallVector<Attribute> operands = {
+        getWhole(program, conv.getX(), TTS_READ),
+        getWhole(program, conv.getW(), TTS_READ),
+        getWhole(program, conv.getY(), TTS_WRITE)};
+    int64_t scratch = addScratch(program, conv, operands);
+    create(conv.getLoc(), "rt.conv1d", operands,
+           {getDType(x.getElementType()), x.getDimSize(0), x.getDimSize(1),
+            x.getDimSize(2), y.getDimSize(2), w.getDimSize(0),
+            int64_t(conv.getLeft()), conv.getTranspose(), scratch});
+  }
+
+  /// The bytes of scratch of a library call, which become its last operand;
+  /// -1: no library serves it.
+  int64_t addScratch(Program &program, Operation *op,
+                     SmallVectorImpl<Attribute> &operands) {
+    auto asked = op->getAttrOfType<IntegerAttr>(rt::kScratchAttr);
+    int64_t scratch = asked ? asked.getInt() : 0;
+    if (Storage *storage = program.scratch.lookup(op))
+      operands.push_back(
+          getAccess({storage, 0}, 0, scratch, TTS_WRITE, TTS_BYTES));
+    return scratch;
   }
 
   void create(Location loc, StringRef function, ArrayRef<Attribute> operands,

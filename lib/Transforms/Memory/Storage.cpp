@@ -16,7 +16,7 @@ int64_t memory::getBytes(RankedTensorType type) {
 bool memory::isView(Operation *op) { return isa<rt::AliasOp, rt::SliceOp>(op); }
 
 bool memory::isEntry(Operation *op) {
-  return isa<rt::LaunchOp, rt::GemmOp>(op);
+  return isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp>(op);
 }
 
 Value memory::getOverwritten(Operation *op, unsigned index) {
@@ -129,9 +129,7 @@ void StorageTable::assignOp(Program &program, Operation *op) {
                                    cast<RankedTensorType>(result.getType())),
                             0};
   }
-  auto gemm = dyn_cast<rt::GemmOp>(op);
-  if (auto bytes = gemm ? op->getAttrOfType<IntegerAttr>(rt::kScratchAttr)
-                        : IntegerAttr();
+  if (auto bytes = op->getAttrOfType<IntegerAttr>(rt::kScratchAttr);
       bytes && bytes.getInt() > 0) {
     auto type = RankedTensorType::get({bytes.getInt()},
                                       IntegerType::get(op->getContext(), 8));

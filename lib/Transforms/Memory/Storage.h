@@ -112,7 +112,7 @@ mlir::Value getOverwritten(mlir::Operation *op, unsigned index);
 
 /// rt.alias and rt.slice: bytes of their operand, no entry of their own.
 bool isView(mlir::Operation *op);
-/// rt.launch and rt.gemm: rows of the step table.
+/// rt.launch, rt.gemm, rt.conv1d: rows of the step table.
 bool isEntry(mlir::Operation *op);
 
 } // namespace tts::memory

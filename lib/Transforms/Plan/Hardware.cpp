@@ -122,6 +122,17 @@ std::string Hardware::json() const {
       {"call_seconds", callSeconds},
       {"source", source},
   };
+  llvm::json::Array times;
+  for (const ConvTime &t : convTimes)
+    times.push_back(llvm::json::Object{
+        {"direction", t.transpose ? "input_gradient" : "forward"},
+        {"rows", t.rows},
+        {"in", t.in},
+        {"out", t.out},
+        {"taps", t.taps},
+        {"products_ns", t.productsNs},
+        {"library_ns", t.libraryNs}});
+  object["conv1d"] = std::move(times);
   return llvm::formatv("{0}", llvm::json::Value(std::move(object)));
 }
 
@@ -150,8 +161,36 @@ Hardware tts::plan::describeHost() {
   h.bandwidth = 7.5e9;
   h.entrySeconds = 3e-6;
   h.callSeconds = 1e-6;
+  h.convTimes = hostConvTimes().vec();
   h.source = "measured on two AMX cores, oneDNN 2.6";
   return h;
+}
+
+/// The rows of `conv1d`; false where one lacks a number.
+static bool readConvTimes(const llvm::json::Array &rows,
+                          std::vector<ConvTime> &times) {
+  times.clear();
+  for (const llvm::json::Value &value : rows) {
+    const llvm::json::Object *row = value.getAsObject();
+    auto direction = row ? row->getString("direction") : std::nullopt;
+    if (!direction ||
+        (*direction != "forward" && *direction != "input_gradient"))
+      return false;
+    ConvTime time;
+    time.transpose = *direction != "forward";
+    for (auto [key, field] : {std::pair("rows", &time.rows),
+                              {"in", &time.in},
+                              {"out", &time.out},
+                              {"taps", &time.taps},
+                              {"products_ns", &time.productsNs},
+                              {"library_ns", &time.libraryNs}}) {
+      *field = row->getInteger(key).value_or(0);
+      if (*field <= 0)
+        return false;
+    }
+    times.push_back(time);
+  }
+  return true;
 }
 
 llvm::Expected<Hardware> tts::plan::findHardware(llvm::StringRef nameOrPath) {
@@ -196,6 +235,14 @@ llvm::Expected<Hardware> tts::plan::findHardware(llvm::StringRef nameOrPath) {
   number("bandwidth", h.bandwidth);
   number("entry_seconds", h.entrySeconds);
   number("call_seconds", h.callSeconds);
+  if (h.isGpu)
+    h.convTimes.clear();
+  if (const llvm::json::Array *rows = object->getArray("conv1d"))
+    if (!readConvTimes(*rows, h.convTimes))
+      return badFile(nameOrPath,
+                     "has a row of \"conv1d\" without direction (forward or "
+                     "input_gradient), rows, in, out, taps, products_ns and "
+                     "library_ns, all positive");
   if (h.memoryBytes <= 0 || h.offeredBytes <= 0 || h.processBytes < 0 ||
       h.primitiveBytes < 0)
     return badFile(nameOrPath, "has a byte count that is not positive");

@@ -59,8 +59,8 @@ LogicalResult tts::checkElementTypes(ModuleOp module) {
 LogicalResult tts::checkOnlyRtOps(ModuleOp module) {
   for (func::FuncOp program : getPrograms(module))
     for (Operation &op : program.getBody().front().without_terminator())
-      if (!isa<rt::LaunchOp, rt::GemmOp, rt::EmptyOp, rt::SliceOp, rt::AliasOp>(
-              op))
+      if (!isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::EmptyOp, rt::SliceOp,
+               rt::AliasOp>(op))
         return emitError(op.getLoc())
                << "'" << op.getName()
                << "' is neither a launch nor a library call; tts-select "

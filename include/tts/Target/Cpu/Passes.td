@@ -37,6 +37,18 @@ def EntryPointsPass : Pass<"tts-cpu-entry-points", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def Conv1dChoicePass : Pass<"tts-cpu-choose-conv1d", "::mlir::ModuleOp"> {
+  let summary = "chooses the library's convolution where it was measured faster than products";
+  let description = [{
+    Assumes: static shapes, `tts.plan` for the number of threads, and
+    `tts.conv1d_times` on the module (see `conv1d` of a hardware description):
+    the nearest shape that was measured decides, in doublings of rows,
+    channels and taps; without measurements every convolution becomes products.
+    Guarantees: `rt.scratch` on each f32 `tts.conv1d` and `tts.conv1d_input_grad` that
+    select is to leave to the library: the bytes that oneDNN asks for.
+  }];
+}
+
 def GemmScratchPass : Pass<"tts-cpu-gemm-scratch", "::mlir::ModuleOp"> {
   let summary = "writes on each f32 rt.gemm the scratch bytes that oneDNN asks for";
   let description = [{

@@ -8,8 +8,17 @@
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tts::plan {
+
+/// A convolution over time as measured on one thread: one product per tap
+/// against the library's own. `transpose` is the gradient of the input.
+struct ConvTime {
+  bool transpose;
+  int64_t rows, in, out, taps;
+  int64_t productsNs, libraryNs;
+};
 
 /// One device, or one machine's CPU. Rates of a CPU are per thread.
 struct Hardware {
@@ -26,6 +35,8 @@ struct Hardware {
   double bandwidth = 0;
   /// Of one entry of the step table, and of one library call inside it.
   double entrySeconds = 0, callSeconds = 0;
+  /// Which way convolutions go: as at the nearest shape measured.
+  std::vector<ConvTime> convTimes;
   /// Where the figures come from.
   std::string source;
 
@@ -44,6 +55,9 @@ llvm::ArrayRef<llvm::StringRef> hardwareNames();
 /// A built-in description, or one read from a JSON file with the keys of
 /// `Hardware::json` (what is left out is taken from "host" for a CPU).
 llvm::Expected<Hardware> findHardware(llvm::StringRef nameOrPath);
+
+/// The convolutions of `describeHost`.
+llvm::ArrayRef<ConvTime> hostConvTimes();
 
 /// This machine: memory from /proc/meminfo and the control group's limit.
 Hardware describeHost();

@@ -34,7 +34,7 @@ void parallelFor(TtsKernel kernel, void *const *operands, int64_t range,
 
 Executor::Executor(const Table &table, const TtsKernel *kernels,
                    const Arena &arena, int threads)
-    : table(table), threads(threads) {
+    : table(table), threads(threads), convolutions(matmuls.engine()) {
   omp_set_dynamic(0);
   omp_set_num_threads(threads); // before oneDNN sizes its scratch
   addresses.reserve(table.operands.size());
@@ -82,15 +82,23 @@ void Executor::prepare(uint32_t index, TtsKernel kernel) {
                   "recompile the model");
     return;
   }
-  if (name != "rt.gemm")
-    throw Error(Exit::Refused, where,
-                "this runtime has no function '" + name + "'",
-                "recompile the model with this version of tts-compile");
+  call.library = &findLibrary(entry, where);
+}
+
+const LibraryCall &Executor::findLibrary(const TtsEntry &entry,
+                                         const std::string &where) {
   std::vector<uint64_t> bytes;
   for (uint32_t o = 0; o < entry.num_operands; ++o)
     bytes.push_back(table.operands[entry.first_operand + o].size);
-  call.gemm = &library.get(table.scalars.first + entry.first_scalar,
-                           entry.num_scalars, bytes, where);
+  const int64_t *scalars = table.scalars.first + entry.first_scalar;
+  std::string name = table.name(table.functions[entry.function].name);
+  if (name == "rt.gemm")
+    return matmuls.get(scalars, entry.num_scalars, bytes, where);
+  if (name == "rt.conv1d")
+    return convolutions.get(scalars, entry.num_scalars, bytes, where);
+  throw Error(Exit::Refused, where,
+              "this runtime has no function '" + name + "'",
+              "recompile the model with this version of tts-compile");
 }
 
 void Executor::run(uint32_t index) {
@@ -106,7 +114,7 @@ void Executor::runCall(const Call &call) {
   if (call.kernel)
     parallelFor(call.kernel, call.operands, call.range, call.threads);
   else
-    call.gemm->run(library.stream(), call.operands);
+    call.library->run(matmuls.stream(), call.operands);
 }
 
 static double now(clockid_t clock) {
@@ -155,8 +163,8 @@ void Executor::rehearse() {
       const Call &call = calls[program.first_entry + i];
       if (call.kernel)
         call.kernel(call.operands, 0, 0);
-      else if (call.gemm && done.insert(call.gemm).second)
-        call.gemm->runOne(library.stream(), call.operands);
+      else if (done.insert(call.library).second)
+        call.library->runOne(matmuls.stream(), call.operands);
     }
   }
 #pragma omp parallel num_threads(threads)
@@ -166,7 +174,7 @@ void Executor::rehearse() {
 
 size_t Executor::wildGemms() const {
   size_t count = 0;
-  for (const Gemm &gemm : library.primitives())
+  for (const Gemm &gemm : matmuls.primitives())
     count += !isTameGemm(gemm.implementation());
   return count;
 }

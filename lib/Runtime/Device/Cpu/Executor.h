@@ -1,7 +1,7 @@
 //===- Executor.h - the loop that runs a step table on the CPU -----------===//
 //
-// Prepared at start: addresses of all operands, kernels by pointer, matmuls by
-// primitive. Running a program is one loop over its entries.
+// Prepared at start: addresses of all operands, kernels by pointer, library
+// functions by primitive. Running a program is one loop over its entries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,7 @@
 #define TTS_RUNTIME_DEVICE_CPU_EXECUTOR_H
 
 #include "Runtime/Abi/Table.h"
+#include "Runtime/Device/Cpu/Conv1d.h"
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Memory/Arena.h"
 #include "tts-runtime/Abi.h"
@@ -56,7 +57,7 @@ public:
   const std::vector<EntryTime> &times() const { return measured; }
 
   /// Visits every entry of every program once: calls each kernel on an empty
-  /// range (its data may be garbage, an index among it) and each matmul for
+  /// range (its data may be garbage, an index among it) and each primitive for
   /// real, once. What would allocate or load code at its first use does so now.
   /// Leaves garbage in the arena.
   void rehearse();
@@ -65,19 +66,21 @@ public:
   /// the arena's alignment.
   uint64_t highWater() const;
 
-  const GemmLibrary &gemms() const { return library; }
+  const GemmLibrary &gemms() const { return matmuls; }
   /// Matmuls whose implementation allocates in every call.
   size_t wildGemms() const;
 
 private:
   struct Call {
-    TtsKernel kernel = nullptr; ///< or null: a matmul
-    const Gemm *gemm = nullptr;
+    TtsKernel kernel = nullptr; ///< or null: a library function
+    const LibraryCall *library = nullptr;
     void *const *operands = nullptr;
     int64_t range = 0;
     int threads = 1;
   };
   void prepare(uint32_t entry, TtsKernel kernel);
+  const LibraryCall &findLibrary(const TtsEntry &entry,
+                                 const std::string &where);
   void runCall(const Call &call);
   void runTimed(const Call &call, EntryTime &time);
   void runWatched(uint32_t program);
@@ -85,7 +88,8 @@ private:
 
   const Table &table;
   int threads;
-  GemmLibrary library;
+  GemmLibrary matmuls;
+  Conv1dLibrary convolutions;
   std::vector<void *> addresses; ///< per operand of the table
   std::vector<Call> calls;       ///< per entry of the table
   std::vector<uint64_t> reaches; ///< per program: end of its highest operand

@@ -6,21 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Device/Cpu/Gemm.h"
-#include "Runtime/Abi/Error.h"
 #include "tts-runtime/Format.h"
 #include <cstring>
 
 namespace tts::rt {
 
 namespace {
-
-void check(dnnl_status_t status, const char *call) {
-  if (status != dnnl_success)
-    throw Error(Exit::Refused, "oneDNN",
-                std::string(call) + " failed with status " +
-                    std::to_string(int(status)),
-                "recompile on this machine");
-}
 
 /// Bytes from the first to the last element that a batch of matrices touches.
 uint64_t extentBytes(StoredMatrix m, int64_t batch) {
@@ -29,26 +20,21 @@ uint64_t extentBytes(StoredMatrix m, int64_t batch) {
          4;
 }
 
-[[noreturn]] void refuse(const std::string &where, const std::string &wrong) {
-  throw Error(Exit::Refused, where, wrong,
-              "recompile the model on this machine");
-}
-
 void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
                    const std::string &where) {
   if (bytes.size() < 3)
-    refuse(where, "rt.gemm has fewer than three operands");
+    refuseEntry(where, "rt.gemm has fewer than three operands");
   if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1 || s.strideA < 0 ||
       s.strideB < 0 || s.strideC < 0)
-    refuse(where, "rt.gemm has an empty or negative extent");
+    refuseEntry(where, "rt.gemm has an empty or negative extent");
   if (s.lda < (s.transposeA ? s.m : s.k) ||
       s.ldb < (s.transposeB ? s.k : s.n) || s.ldc < s.n)
-    refuse(where, "rt.gemm has a leading dimension shorter than its rows");
+    refuseEntry(where, "rt.gemm has a leading dimension shorter than its rows");
   uint64_t a = extentBytes(storedA(s), s.batch);
   uint64_t b = extentBytes(storedB(s), s.batch);
   uint64_t c = extentBytes(storedC(s), s.batch);
   if (a > bytes[0] || b > bytes[1] || c > bytes[2])
-    refuse(where, "rt.gemm reaches outside its operands");
+    refuseEntry(where, "rt.gemm reaches outside its operands");
 }
 
 } // namespace
@@ -60,10 +46,10 @@ Gemm::Gemm(const GemmShape &shape, dnnl_engine_t engine) : shape(shape) {
                 "it has no matmul for " + std::to_string(shape.m) + "x" +
                     std::to_string(shape.n) + "x" + std::to_string(shape.k),
                 "recompile on this machine");
-  check(dnnl_primitive_create(&primitive, choice.descriptor),
+  checkLibrary(dnnl_primitive_create(&primitive, choice.descriptor),
         "dnnl_primitive_create");
   auto memory = [&](dnnl_memory_t &out, dnnl_query_t what) {
-    check(dnnl_memory_create(
+    checkLibrary(dnnl_memory_create(
               &out, dnnl_primitive_desc_query_md(choice.descriptor, what, 0),
               engine, DNNL_MEMORY_NONE),
           "dnnl_memory_create");
@@ -94,13 +80,8 @@ void Gemm::call(dnnl_stream_t stream, char *dataA, char *dataB, char *dataC,
                                  {DNNL_ARG_WEIGHTS, b},
                                  {DNNL_ARG_DST, c},
                                  {DNNL_ARG_SCRATCHPAD, scratch}};
-  dnnl_status_t status =
-      dnnl_primitive_execute(primitive, stream, 4, arguments);
-  if (status != dnnl_success)
-    throw Error(Exit::CannotContinue, "oneDNN",
-                std::string("a matmul (") + choice.implementation +
-                    ") failed with status " + std::to_string(int(status)),
-                "resume from the last checkpoint");
+  checkRun(dnnl_primitive_execute(primitive, stream, 4, arguments),
+           choice.implementation);
 }
 
 /// Copies the rows of `elements` matrices; at most one side has gaps.
@@ -156,8 +137,8 @@ void Gemm::runOne(dnnl_stream_t stream, void *const *operands) const {
 }
 
 GemmLibrary::GemmLibrary() {
-  check(dnnl_engine_create(&engine, dnnl_cpu, 0), "dnnl_engine_create");
-  check(dnnl_stream_create(&theStream, engine, dnnl_stream_default_flags),
+  checkLibrary(dnnl_engine_create(&theEngine, dnnl_cpu, 0), "dnnl_engine_create");
+  checkLibrary(dnnl_stream_create(&theStream, theEngine, dnnl_stream_default_flags),
         "dnnl_stream_create");
 }
 
@@ -165,17 +146,17 @@ GemmLibrary::~GemmLibrary() {
   gemms.clear();
   if (theStream)
     dnnl_stream_destroy(theStream);
-  if (engine)
-    dnnl_engine_destroy(engine);
+  if (theEngine)
+    dnnl_engine_destroy(theEngine);
 }
 
 const Gemm &GemmLibrary::get(const int64_t *scalars, uint32_t numScalars,
                              const std::vector<uint64_t> &operandBytes,
                              const std::string &where) {
   if (numScalars != TTS_GEMM_NUM_SCALARS)
-    refuse(where, "rt.gemm has " + std::to_string(numScalars) + " scalars");
+    refuseEntry(where, "rt.gemm has " + std::to_string(numScalars) + " scalars");
   if (scalars[TTS_GEMM_DTYPE] != TTS_F32)
-    refuse(where, "rt.gemm of a dtype that oneDNN has no matmul for");
+    refuseEntry(where, "rt.gemm of a dtype that oneDNN has no matmul for");
   GemmShape shape = GemmShape::fromScalars(scalars);
   checkOperands(shape, operandBytes, where);
 
@@ -183,13 +164,13 @@ const Gemm &GemmLibrary::get(const int64_t *scalars, uint32_t numScalars,
   std::vector<int64_t> key(scalars, scalars + TTS_GEMM_SCRATCH);
   const Gemm *&gemm = byScalars[key];
   if (!gemm)
-    gemm = &gemms.emplace_back(shape, engine);
+    gemm = &gemms.emplace_back(shape, theEngine);
   uint64_t planned =
       operandBytes.size() > 3
           ? std::min(operandBytes[3], uint64_t(scalars[TTS_GEMM_SCRATCH]))
           : 0;
   if (gemm->scratchBytes() > planned)
-    refuse(where, "oneDNN wants " + std::to_string(gemm->scratchBytes()) +
+    refuseEntry(where, "oneDNN wants " + std::to_string(gemm->scratchBytes()) +
                       " bytes of scratch here, " + std::to_string(planned) +
                       " are planned");
   return *gemm;

@@ -9,6 +9,7 @@
 #define TTS_RUNTIME_DEVICE_CPU_GEMM_H
 
 #include "Runtime/Device/Cpu/GemmScratch.h"
+#include "Runtime/Device/Cpu/LibraryCall.h"
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -18,20 +19,19 @@
 namespace tts::rt {
 
 /// A matmul of one shape, ready to run.
-class Gemm {
+class Gemm : public LibraryCall {
 public:
   Gemm(const GemmShape &shape, dnnl_engine_t engine);
-  ~Gemm();
+  ~Gemm() override;
   Gemm(const Gemm &) = delete;
   Gemm &operator=(const Gemm &) = delete;
 
   /// Operands A, B, C and, when scratchBytes() > 0, scratch.
-  void run(dnnl_stream_t stream, void *const *operands) const;
-  /// The same, but one call of the primitive only.
-  void runOne(dnnl_stream_t stream, void *const *operands) const;
+  void run(dnnl_stream_t stream, void *const *operands) const override;
+  void runOne(dnnl_stream_t stream, void *const *operands) const override;
 
   uint64_t scratchBytes() const { return choice.scratchBytes; }
-  const char *implementation() const { return choice.implementation; }
+  const char *implementation() const override { return choice.implementation; }
 
 private:
   void runElement(dnnl_stream_t stream, void *const *operands,
@@ -60,11 +60,12 @@ public:
                   const std::vector<uint64_t> &operandBytes,
                   const std::string &where);
 
+  dnnl_engine_t engine() const { return theEngine; }
   dnnl_stream_t stream() const { return theStream; }
   const std::deque<Gemm> &primitives() const { return gemms; }
 
 private:
-  dnnl_engine_t engine = nullptr;
+  dnnl_engine_t theEngine = nullptr;
   dnnl_stream_t theStream = nullptr;
   std::deque<Gemm> gemms;
   std::map<std::vector<int64_t>, const Gemm *> byScalars;

@@ -40,7 +40,8 @@ inline constexpr llvm::StringLiteral kPersistentAttr = "rt.persistent_bytes";
 inline constexpr llvm::StringLiteral kBuffersAttr = "rt.buffers";
 /// Dictionary with the structure of the table's JSON manifest.
 inline constexpr llvm::StringLiteral kManifestAttr = "rt.manifest";
-/// i64 of an rt.gemm: bytes of scratch the library asks for, -1 where it has no
+/// i64 of a library call, or of a tts op that is to become one: bytes of
+/// scratch the library asks for; -1 on an rt.gemm where it has no
 /// implementation that keeps to them and one is generated. Set by the target.
 inline constexpr llvm::StringLiteral kScratchAttr = "rt.scratch";
 } // namespace tts::rt

@@ -14,7 +14,7 @@ def Rt_Dialect : Dialect {
   let summary = "Entries of the step table, destination-passing";
   let description = [{
     Two forms. After Select, a program is a `func.func` of `rt.launch`,
-    `rt.gemm`, `rt.empty` and `rt.slice` on tensors: each result names the
+    `rt.gemm`, `rt.conv1d`, `rt.empty` and `rt.slice` on tensors: each result names the
     operand whose storage it takes, or gets storage of its own. After Memory, a
     program is an `rt.program` of `rt.entry`s: offsets into the arena, nothing
     else.
@@ -114,6 +114,18 @@ def Rt_GemmOp : Rt_Op<"gemm", [Pure, AllTypesMatch<["c", "result"]>]> {
                        DefaultValuedAttr<I64Attr, "0">:$offset_c);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$a `,` $b `into` $c $shape attr-dict `:` type($a) `,` type($b) `,` type($c)";
+}
+
+def Rt_Conv1dOp : Rt_Op<"conv1d", [Pure]> {
+  let summary = "a library's convolution over time";
+  let description = [{
+    y[b, t] = Σ_j x[b, t + j - left] · w[j], x [batch, time, in], w [taps, in, out];
+    with `transpose` the gradient of the input: y[b, t] = Σ_j x[b, t - j + left] ·
+    w[j]ᵀ, w [taps, out, in]. `rt.scratch` has the bytes the library asks for.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, I64Attr:$left, UnitAttr:$transpose);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x `,` $w (`transpose` $transpose^)? attr-dict `:` type($x) `,` type($w) `to` type($y)";
 }
 
 def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {

@@ -1,0 +1,151 @@
+// The operands of "rt.gemm" and "rt.conv1d" cover the bytes that their shapes
+// touch.
+#include "Table.h"
+
+using namespace tts::check;
+
+namespace {
+
+/// Bytes from the first to the last element of a batch of row-major matrices;
+/// 0 when a number is out of reason.
+uint64_t footprint(int64_t rows, int64_t columns, int64_t leading,
+                   int64_t batch, int64_t stride, uint64_t elementSize) {
+  constexpr int64_t limit = int64_t(1) << 40;
+  for (int64_t each : {rows, columns, leading, batch, stride})
+    if (each < 0 || each > limit)
+      return 0;
+  if (rows < 1 || columns < 1 || batch < 1)
+    return 0;
+  const __int128 last =
+      __int128(batch - 1) * stride + __int128(rows - 1) * leading + columns;
+  const __int128 bytes = last * elementSize;
+  return bytes > (__int128(1) << 62) ? 0 : uint64_t(bytes);
+}
+
+/// Of what a library computes with; 0 for other dtypes.
+uint64_t floatSize(int64_t dtype) {
+  const bool isFloat = dtype == TTS_F32 || dtype == TTS_F64 ||
+                       dtype == TTS_BF16 || dtype == TTS_F16;
+  return isFloat ? elementSize(dtype) : 0;
+}
+
+} // namespace
+
+/// `access` is what the function does: more may be declared of what it writes.
+static void checkOperand(const TtsOperand &operand, uint64_t needed,
+                         int64_t dtype, uint32_t access,
+                         const std::string &which, const std::string &label,
+                         Report &report) {
+  if (needed == 0)
+    report.fail(label, which + "has no sound shape");
+  else if (operand.size < needed)
+    report.fail(label, which + "has " + std::to_string(operand.size) +
+                           " bytes but " + std::to_string(needed) +
+                           " are touched");
+  if (operand.dtype != dtype)
+    report.fail(label, which + "does not hold what is expected there");
+  const uint64_t elementBytes = floatSize(dtype);
+  if (elementBytes != 0 && operand.offset % elementBytes != 0)
+    report.fail(label, which + "starts in the middle of an element");
+  const bool declaresAll = (operand.access & access) == access;
+  const bool writesUnasked =
+      !(access & TTS_WRITE) && (operand.access & TTS_WRITE);
+  if (!declaresAll || writesUnasked)
+    report.fail(label, which + "is accessed the wrong way");
+}
+
+static void checkGemm(const Table &table, const TtsEntry &entry,
+                      const std::string &label, Report &report) {
+  if (entry.num_scalars != TTS_GEMM_NUM_SCALARS) {
+    report.fail(label, "a gemm with " + std::to_string(entry.num_scalars) +
+                           " scalars, not " +
+                           std::to_string(TTS_GEMM_NUM_SCALARS));
+    return;
+  }
+  const int64_t *s = &table.scalars[entry.first_scalar];
+  const int64_t scratch = s[TTS_GEMM_SCRATCH];
+  const uint32_t expected = scratch > 0 ? 4 : 3;
+  if (entry.num_operands != expected) {
+    report.fail(label, "a gemm with " + std::to_string(entry.num_operands) +
+                           " operands, not " + std::to_string(expected));
+    return;
+  }
+  const int64_t dtype = s[TTS_GEMM_DTYPE];
+  const uint64_t size = floatSize(dtype);
+  const int64_t m = s[TTS_GEMM_M], n = s[TTS_GEMM_N], k = s[TTS_GEMM_K];
+  const bool ta = s[TTS_GEMM_TRANSPOSE_A] != 0,
+             tb = s[TTS_GEMM_TRANSPOSE_B] != 0;
+  const int64_t batch = s[TTS_GEMM_BATCH];
+  const uint64_t needed[] = {
+      footprint(ta ? k : m, ta ? m : k, s[TTS_GEMM_LDA], batch,
+                s[TTS_GEMM_STRIDE_A], size),
+      footprint(tb ? n : k, tb ? k : n, s[TTS_GEMM_LDB], batch,
+                s[TTS_GEMM_STRIDE_B], size),
+      footprint(m, n, s[TTS_GEMM_LDC], batch, s[TTS_GEMM_STRIDE_C], size),
+      uint64_t(scratch)};
+  const int64_t beta = s[TTS_GEMM_BETA];
+  if (beta != 0 && beta != 1)
+    report.fail(label, "a gemm whose beta is neither 0 nor 1");
+  for (uint32_t i = 0; i < expected; ++i) {
+    const TtsOperand &operand = table.operands[entry.first_operand + i];
+    const uint32_t access = i < 2                 ? uint32_t(TTS_READ)
+                            : i == 2 && beta != 0 ? uint32_t(TTS_READ_WRITE)
+                                                  : uint32_t(TTS_WRITE);
+    checkOperand(operand, needed[i], i < 3 ? dtype : TTS_BYTES, access,
+                 "operand " + std::to_string(i) + " of a gemm ", label, report);
+  }
+}
+
+static void checkConv1d(const Table &table, const TtsEntry &entry,
+                        const std::string &label, Report &report) {
+  if (entry.num_scalars != TTS_CONV1D_NUM_SCALARS || entry.num_operands != 4) {
+    report.fail(label, "a conv1d with " + std::to_string(entry.num_scalars) +
+                           " scalars and " +
+                           std::to_string(entry.num_operands) +
+                           " operands, not " +
+                           std::to_string(TTS_CONV1D_NUM_SCALARS) + " and 4");
+    return;
+  }
+  const int64_t *s = &table.scalars[entry.first_scalar];
+  const int64_t dtype = s[TTS_CONV1D_DTYPE];
+  const uint64_t size = floatSize(dtype);
+  const int64_t rows = s[TTS_CONV1D_TIME], batch = s[TTS_CONV1D_BATCH];
+  const int64_t in = s[TTS_CONV1D_IN], out = s[TTS_CONV1D_OUT],
+                taps = s[TTS_CONV1D_TAPS], left = s[TTS_CONV1D_LEFT];
+  if (left < 0 || left >= taps)
+    report.fail(label, "a conv1d whose taps do not reach its own row");
+  // Dense, so a stack of `batch` matrices of `rows` rows.
+  auto stack = [&](int64_t count, int64_t height, int64_t width) {
+    if (height > 0 && width > INT64_MAX / height)
+      return uint64_t(0);
+    return footprint(height, width, width, count, height * width, size);
+  };
+  const uint64_t needed[] = {stack(batch, rows, in), stack(taps, in, out),
+                             stack(batch, rows, out),
+                             uint64_t(s[TTS_CONV1D_SCRATCH])};
+  for (uint32_t i = 0; i < 4; ++i) {
+    const TtsOperand &operand = table.operands[entry.first_operand + i];
+    checkOperand(operand, needed[i], i < 3 ? dtype : TTS_BYTES,
+                 i < 2 ? TTS_READ : TTS_WRITE,
+                 "operand " + std::to_string(i) + " of a conv1d ", label,
+                 report);
+  }
+}
+
+void tts::check::checkLibraryCalls(const Table &table, Report &report) {
+  for (uint32_t p = 0; p < table.programs.size(); ++p)
+    for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
+      const TtsEntry &entry = table.entries[table.programs[p].first_entry + e];
+      const TtsFunction &function = table.functions[entry.function];
+      if (function.kind != TTS_FUNCTION_LIBRARY)
+        continue;
+      const std::string name = table.name(function.name);
+      if (name == "rt.gemm")
+        checkGemm(table, entry, table.entryLabel(p, e), report);
+      else if (name == "rt.conv1d")
+        checkConv1d(table, entry, table.entryLabel(p, e), report);
+      else
+        report.fail(table.entryLabel(p, e),
+                    "calls '" + name + "', which no runtime has");
+    }
+}

@@ -1,0 +1,177 @@
+//===- ConvScratch.cpp - asks oneDNN for a convolution --------------------===//
+//
+// Tensors are [batch, time, channel], which oneDNN calls nwc. The input
+// gradient is a forward convolution too: over reversed taps, with the weights'
+// channels exchanged.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Device/Cpu/ConvScratch.h"
+#include "tts-runtime/Format.h"
+#include <algorithm>
+#include <cstring>
+#include <omp.h>
+
+namespace tts::rt {
+
+Conv1dShape Conv1dShape::fromScalars(const int64_t *scalars) {
+  Conv1dShape s;
+  s.batch = scalars[TTS_CONV1D_BATCH];
+  s.time = scalars[TTS_CONV1D_TIME];
+  s.in = scalars[TTS_CONV1D_IN];
+  s.out = scalars[TTS_CONV1D_OUT];
+  s.taps = scalars[TTS_CONV1D_TAPS];
+  s.left = scalars[TTS_CONV1D_LEFT];
+  s.transpose = scalars[TTS_CONV1D_TRANSPOSE] != 0;
+  return s;
+}
+
+void Conv1dChoice::destroy() {
+  for (dnnl_primitive_desc_t *descriptor : {&convolution, &reorder}) {
+    if (*descriptor)
+      dnnl_primitive_desc_destroy(*descriptor);
+    *descriptor = nullptr;
+  }
+}
+
+namespace {
+
+/// Library scratch where we tell it.
+struct Attributes {
+  dnnl_primitive_attr_t value = nullptr;
+
+  Attributes() {
+    if (dnnl_primitive_attr_create(&value) == dnnl_success)
+      dnnl_primitive_attr_set_scratchpad_mode(value,
+                                              dnnl_scratchpad_mode_user);
+  }
+  ~Attributes() {
+    if (value)
+      dnnl_primitive_attr_destroy(value);
+  }
+};
+
+bool describeOperation(const Conv1dShape &s, dnnl_convolution_desc_t &out) {
+  dnnl_dims_t x = {s.batch, s.in, s.time}, y = {s.batch, s.out, s.time},
+              w = {s.out, s.in, s.taps};
+  dnnl_memory_desc_t source, weights, destination;
+  int64_t left = s.transpose ? s.taps - 1 - s.left : s.left;
+  dnnl_dims_t stride = {1}, dilation = {0}, before = {left},
+              after = {s.taps - 1 - left};
+  return left >= 0 && left < s.taps &&
+         dnnl_memory_desc_init_by_tag(&source, 3, x, dnnl_f32, dnnl_nwc) ==
+             dnnl_success &&
+         dnnl_memory_desc_init_by_tag(&weights, 3, w, dnnl_f32,
+                                      dnnl_format_tag_any) == dnnl_success &&
+         dnnl_memory_desc_init_by_tag(&destination, 3, y, dnnl_f32, dnnl_nwc) ==
+             dnnl_success &&
+         dnnl_dilated_convolution_forward_desc_init(
+             &out, dnnl_forward_training, dnnl_convolution_direct, &source,
+             &weights, nullptr, &destination, stride, dilation, before,
+             after) == dnnl_success;
+}
+
+bool isBatchReduce(dnnl_primitive_desc_t descriptor) {
+  const char *name = nullptr;
+  dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
+  return name && std::strncmp(name, "brgconv", 7) == 0;
+}
+
+dnnl_primitive_desc_t findConvolution(const Conv1dShape &shape,
+                                      dnnl_engine_t engine) {
+  dnnl_convolution_desc_t operation;
+  Attributes attributes;
+  dnnl_primitive_desc_iterator_t iterator = nullptr;
+  if (!describeOperation(shape, operation) ||
+      dnnl_primitive_desc_iterator_create(&iterator, &operation,
+                                          attributes.value, engine,
+                                          nullptr) != dnnl_success)
+    return nullptr;
+  dnnl_primitive_desc_t found = nullptr;
+  do {
+    dnnl_primitive_desc_t next = dnnl_primitive_desc_iterator_fetch(iterator);
+    if (next && isBatchReduce(next))
+      found = next;
+    else if (next)
+      dnnl_primitive_desc_destroy(next);
+  } while (!found &&
+           dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
+  dnnl_primitive_desc_iterator_destroy(iterator);
+  return found;
+}
+
+/// From the weights as the model has them, [taps, in, out], or [taps, out, in]
+/// of which one tap is a piece, to oneDNN's blocks.
+bool describeReorder(const Conv1dShape &s, const dnnl_memory_desc_t &blocked,
+                     dnnl_engine_t engine, Conv1dChoice &choice) {
+  dnnl_dims_t dims = {s.out, s.in, s.transpose ? 1 : s.taps}, zero = {0, 0, 0};
+  dnnl_dims_t strides = {s.transpose ? s.in : 1, s.transpose ? 1 : s.out,
+                         s.in * s.out};
+  dnnl_memory_desc_t plain, piece = blocked;
+  if (dnnl_memory_desc_init_by_strides(&plain, 3, dims, dnnl_f32, strides) !=
+      dnnl_success)
+    return false;
+  if (s.transpose) {
+    choice.pieces = s.taps;
+    choice.pieceBytes = blocked.format_desc.blocking.strides[2] * 4;
+    if (dnnl_memory_desc_init_submemory(&piece, &blocked, dims, zero) !=
+        dnnl_success)
+      return false;
+  }
+  Attributes attributes;
+  return dnnl_reorder_primitive_desc_create(&choice.reorder, &plain, engine,
+                                            &piece, engine,
+                                            attributes.value) == dnnl_success;
+}
+
+uint64_t scratchOf(dnnl_primitive_desc_t descriptor) {
+  const dnnl_memory_desc_t *scratch =
+      dnnl_primitive_desc_query_md(descriptor, dnnl_query_scratchpad_md, 0);
+  return scratch ? dnnl_memory_desc_get_size(scratch) : 0;
+}
+
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + TTS_ARENA_ALIGNMENT - 1) / TTS_ARENA_ALIGNMENT *
+         TTS_ARENA_ALIGNMENT;
+}
+
+} // namespace
+
+Conv1dChoice chooseConv1d(const Conv1dShape &shape, dnnl_engine_t engine) {
+  Conv1dChoice choice;
+  choice.convolution = findConvolution(shape, engine);
+  if (!choice.convolution)
+    return choice;
+  const dnnl_memory_desc_t *blocked = dnnl_primitive_desc_query_md(
+      choice.convolution, dnnl_query_weights_md, 0);
+  if (!describeReorder(shape, *blocked, engine, choice)) {
+    choice.destroy();
+    return choice;
+  }
+  dnnl_primitive_desc_query(choice.convolution, dnnl_query_impl_info_str, 0,
+                            &choice.implementation);
+  choice.primitiveScratch = aligned(dnnl_memory_desc_get_size(blocked));
+  choice.scratchBytes =
+      choice.primitiveScratch +
+      aligned(
+          std::max(scratchOf(choice.convolution), scratchOf(choice.reorder)));
+  return choice;
+}
+
+int64_t conv1dScratchBytes(const Conv1dShape &shape, int threads) {
+  int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  int64_t bytes = -1;
+  dnnl_engine_t engine = nullptr;
+  if (dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success) {
+    Conv1dChoice choice = chooseConv1d(shape, engine);
+    if (choice.convolution)
+      bytes = int64_t(choice.scratchBytes);
+    choice.destroy();
+    dnnl_engine_destroy(engine);
+  }
+  omp_set_num_threads(before);
+  return bytes;
+}
+
+} // namespace tts::rt
