@@ -61,11 +61,10 @@ std::vector<std::function<void()>> products(const Conv1dShape &s,
     float *x = a.x.data() + (first + shift) * s.in;
     float *w = a.w.data() + tap * s.in * s.out;
     float *y = a.y.data() + first * s.out;
-    const Gemm &gemm =
-        library.get(v.data(), v.size(),
-                    {a.x.size() * 4, a.w.size() * 4, a.y.size() * 4,
-                     a.scratch.size()},
-                    "benchmark");
+    const Gemm &gemm = library.get(
+        v.data(), v.size(),
+        {a.x.size() * 4, a.w.size() * 4, a.y.size() * 4, a.scratch.size()},
+        "benchmark");
     void *room = a.scratch.data();
     calls.push_back([=, &gemm, &library] {
       void *operands[] = {x, w, y, room};
@@ -105,14 +104,15 @@ void measure(Conv1dShape s, GemmLibrary &matmuls, Conv1dLibrary &convolutions) {
   a.scratch.resize((64 << 20) + a.w.size() * 8);
 
   int64_t v[TTS_CONV1D_NUM_SCALARS] = {
-      TTS_F32, s.batch, s.time,      s.in, s.out,
-      s.taps,  s.left,  s.transpose, int64_t(a.scratch.size())};
+      TTS_F32, s.batch,     s.time,
+      s.in,    s.out,       s.taps,
+      s.left,  s.transpose, int64_t(a.scratch.size())};
   const LibraryCall *conv = nullptr;
   try {
-    conv = &convolutions.get(v, TTS_CONV1D_NUM_SCALARS,
-                             {a.x.size() * 4, a.w.size() * 4, a.y.size() * 4,
-                              a.scratch.size()},
-                             "benchmark");
+    conv = &convolutions.get(
+        v, TTS_CONV1D_NUM_SCALARS,
+        {a.x.size() * 4, a.w.size() * 4, a.y.size() * 4, a.scratch.size()},
+        "benchmark");
   } catch (const Error &) {
     return; // no such convolution: products it is
   }

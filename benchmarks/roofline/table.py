@@ -30,6 +30,9 @@ class Shape:
     @classmethod
     def of(cls, entry: Entry) -> Shape:
         s = entry.scalars
+        if entry.function == "rt.conv1d":  # the product that it is as one
+            _, batch, time, channels, out, taps = s[:6]
+            return cls(batch * time, out, channels * taps, 1, False, False)
         return cls(s[M], s[N], s[K], s[BATCH], bool(s[BETA]), s[BATCH] > 1 and s[STRIDE_C] == 0)
 
     @property

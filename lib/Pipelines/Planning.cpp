@@ -196,9 +196,8 @@ static void noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
   Builder builder(module.getContext());
   SmallVector<Attribute> rows;
   for (const plan::ConvTime &t : hardware.convTimes)
-    rows.push_back(builder.getDenseI64ArrayAttr({t.transpose, t.rows, t.in,
-                                                 t.out, t.taps, t.productsNs,
-                                                 t.libraryNs}));
+    rows.push_back(builder.getDenseI64ArrayAttr(
+        {t.transpose, t.rows, t.in, t.out, t.taps, t.productsNs, t.libraryNs}));
   module->setAttr(kConv1dTimesAttr, builder.getArrayAttr(rows));
 }
 

@@ -119,7 +119,8 @@ class Entry:
 
     @property
     def is_gemm(self) -> bool:
-        return self.function == "rt.gemm"
+        """A contraction that the library computes: a matrix product, or a convolution."""
+        return self.function in ("rt.gemm", "rt.conv1d")
 
     @property
     def bytes(self) -> int:

@@ -111,7 +111,7 @@ class Session:
     def __init__(self, library: str | os.PathLike):
         # Threads that wait for each other spin briefly, as in `train`; libgomp reads it when it is first loaded.
         if "OMP_WAIT_POLICY" not in os.environ:
-            os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+            os.environ.setdefault("GOMP_SPINCOUNT", "10000")
         self._lib = ctypes.CDLL(str(Path(library).resolve()))
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(self._lib, name)

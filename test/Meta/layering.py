@@ -7,9 +7,10 @@ from pathlib import Path, PurePosixPath
 ROOMS = ["Dialect", "Analysis", "Transforms", "Conversion", "Target", "Pipelines", "Driver", "tools"]
 # The one border: what the compiler may read of the runtime.
 BORDER = {"tts-runtime/Abi.h", "tts-runtime/Format.h"}
-# The one file that both sides build, so that the scratch planned is the scratch wanted: it asks oneDNN and includes
+# The files that both sides build, so that the scratch planned is the scratch wanted: they ask oneDNN and include
 # nothing of the project (docs/rationale/2026-11-30-shared-scratch.md).
-SHARED = "lib/Runtime/Device/Cpu/GemmScratch"
+SHARED = ("lib/Runtime/Device/Cpu/GemmScratch", "lib/Runtime/Device/Cpu/ConvScratch")
+SHARED_HEADERS = {f"{name}.h" for name in SHARED}
 # Headers that only the runtime may include (a call into a driver, a network or a library of another vendor).
 FOREIGN = re.compile(
     r"^(cuda|cublas|cudnn|cufft|curand|nvrtc|nccl|nvml)[\w.-]*(/|\.h|\.hpp|$)|^mpi(-ext)?\.h$|^(oneapi/)?dnnl"
@@ -76,7 +77,7 @@ def check_compiler(path, included):
         return f"{room} is no room of DESIGN's layout"
     if "tts-runtime/" in included and included.removeprefix("include/") not in BORDER:
         return "the compiler reads only Abi.h and Format.h of the runtime"
-    if included == f"{SHARED}.h" and path.startswith("lib/Target/Cpu/"):
+    if included in SHARED_HEADERS and path.startswith("lib/Target/Cpu/"):
         return None
     if included.startswith(("lib/Runtime/", "lib/Check/")):
         return "the compiler includes neither the runtime nor the checker"
@@ -96,7 +97,7 @@ def check_compiler(path, included):
 
 def check_runtime(path, included):
     inside = included.startswith(("lib/", "include/", "tts-runtime/"))
-    if path.startswith(SHARED) and inside and included not in (f"{SHARED}.h", "tts-runtime/Format.h"):
+    if path.startswith(SHARED) and inside and included not in {*SHARED_HEADERS, "tts-runtime/Format.h"}:
         return "the file that both sides build stands alone"
     if LLVM.match(included):
         return "no LLVM or MLIR below the runtime's border"

@@ -26,12 +26,13 @@ int complain(Exit code, const std::string &text) {
 
 /// libgomp's threads wait for each other by spinning 300,000 times (13 ms),
 /// which on a machine with other work costs a multiple of the update itself;
-/// 1,000 times are enough between two entries. It reads the number before main,
-/// so this program starts once more in its own place. Failing is no harm.
+/// 10,000 times (0.4 ms) reach over an entry that one thread runs alone. It
+/// reads the number before main, so this program starts once more in its own
+/// place. Failing is no harm.
 void startWithShortSpins(char **argv) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
     return; // the user's choice, or the second time
-  setenv("GOMP_SPINCOUNT", "1000", 1);
+  setenv("GOMP_SPINCOUNT", "10000", 1);
   execv("/proc/self/exe", argv);
 }
 

@@ -4,8 +4,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 
-MULTIPLE, FEWEST, MOST = 8, 3, 5
-_WORTH_ANOTHER = 0.05  # of the padded size
+MULTIPLE, FEWEST, MOST = 8, 3, 10
+_WORTH_ANOTHER = 0.015  # of the padded size: a bucket costs half a second of compiling
 
 
 def round_up(value: int) -> int:
@@ -13,10 +13,10 @@ def round_up(value: int) -> int:
 
 
 def suggest(lengths: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
-    """Three to five buckets (text, frames), ascending, the last one holding the longest utterance.
+    """Three to ten buckets (text, frames), ascending, the last one holding the longest utterance.
 
     The padded size is the sum of text + frames over all utterances. A further
-    bucket is taken while it lowers that by 5 %. Fewer than three only where
+    bucket is taken while it lowers that by 1.5 %. Fewer than three only where
     the lengths have fewer distinct shapes.
     """
     shapes = Counter((round_up(frames), round_up(text)) for text, frames in lengths)

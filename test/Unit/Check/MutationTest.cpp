@@ -137,7 +137,7 @@ TEST(Mutation, ADtypeChanged) {
       const bool isGemm =
           sound.functions[entry.function].kind == TTS_FUNCTION_LIBRARY;
       if (isGemm) {
-        EXPECT_FOUND(table, "does not hold what a gemm expects");
+        EXPECT_FOUND(table, "does not hold what is expected there");
       } else if (calls[entry.function] > 1) {
         EXPECT_FOUND(table, "other operands than its kernel");
       }
@@ -282,6 +282,42 @@ TEST(Mutation, GemmsThatTouchMore) {
   SmallTable absurd;
   absurd.scalars[TTS_GEMM_M] = INT64_MAX;
   EXPECT_FOUND(absurd, "no sound shape");
+}
+
+TEST(Mutation, ConvolutionsThatTouchMore) {
+  SmallTable sound;
+  sound.makeConvolutions();
+  EXPECT_EQ(all(sound.check()).find("conv1d"), std::string::npos)
+      << all(sound.check());
+  for (int scalar : {TTS_CONV1D_BATCH, TTS_CONV1D_TIME, TTS_CONV1D_IN,
+                     TTS_CONV1D_OUT, TTS_CONV1D_TAPS, TTS_CONV1D_SCRATCH}) {
+    SmallTable table;
+    table.makeConvolutions();
+    table.scalars[scalar] += 200;
+    EXPECT_FOUND(table, "are touched");
+  }
+  SmallTable left;
+  left.makeConvolutions();
+  left.scalars[TTS_CONV1D_LEFT] = 1;
+  EXPECT_FOUND(left, "do not reach its own row");
+  SmallTable absurd;
+  absurd.makeConvolutions();
+  absurd.scalars[TTS_CONV1D_OUT] = INT64_MAX;
+  EXPECT_FOUND(absurd, "no sound shape");
+  SmallTable writesInput;
+  writesInput.makeConvolutions();
+  for (const TtsEntry &entry : writesInput.entries)
+    if (entry.num_scalars == TTS_CONV1D_NUM_SCALARS)
+      writesInput.operands[entry.first_operand].access = TTS_READ_WRITE;
+  EXPECT_FOUND(writesInput, "is accessed the wrong way");
+}
+
+TEST(Mutation, FunctionsThatNoRuntimeHas) {
+  SmallTable table;
+  table.makeConvolutions();
+  const size_t at = table.strings.find("rt.conv1d");
+  table.strings[at + 3] = 'k';
+  EXPECT_FOUND(table, "which no runtime has");
 }
 
 TEST(Mutation, OtherHashes) {

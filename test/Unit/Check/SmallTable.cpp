@@ -131,6 +131,20 @@ void SmallTable::addBucket(uint32_t bucket) {
            {TTS_F32, 8, 8, 1, 1, 8, 8, 0, 0, 1, 1, 0, 0, 0, 64});
 }
 
+/// gradient[8x8] := delta[8x1] * batch[1x8]
+void SmallTable::makeConvolutions() {
+  const uint32_t gemm = functionIndex.at("rt.gemm");
+  functions[gemm].name = text("rt.conv1d");
+  for (TtsEntry &entry : entries) {
+    if (entry.function != gemm)
+      continue;
+    const int64_t numbers[] = {TTS_F32, 1, 8, 1, 8, 1, 0, 0, 64};
+    entry.num_scalars = TTS_CONV1D_NUM_SCALARS;
+    std::copy(std::begin(numbers), std::end(numbers),
+              scalars.begin() + entry.first_scalar);
+  }
+}
+
 void SmallTable::addUpdate() {
   beginProgram("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
   addEntry("norm", {{buffer("w.gradient"), TTS_READ},

@@ -37,6 +37,8 @@ struct SmallTable {
   void removeOperand(uint32_t index);
   /// Out of the table and of the certificate; its accesses stay.
   void removeBuffer(uint32_t index);
+  /// Every "rt.gemm" becomes an "rt.conv1d" over the same bytes.
+  void makeConvolutions();
   /// The certificate's list of buffers as the records say.
   void listBuffers();
 

@@ -60,6 +60,27 @@ TEST(Hardware, AFileIsReadAndRoundTrips) {
   EXPECT_EQ(file->hash().size(), 64u);
 }
 
+TEST(Hardware, AFileSaysWhichWayConvolutionsGo) {
+  const char *row =
+      R"({"name": "box", "memory_bytes": 1000000, "conv1d": [{"direction":
+      "input_gradient", "rows": 8, "in": 4, "out": 2, "taps": 3,
+      "products_ns": 20, "library_ns": 10}]})";
+  auto file = findHardware(write(row));
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  ASSERT_EQ(file->convTimes.size(), 1u);
+  EXPECT_TRUE(file->convTimes[0].transpose);
+  EXPECT_EQ(file->convTimes[0].libraryNs, 10);
+  EXPECT_NE(file->json().find("products_ns"), std::string::npos);
+  EXPECT_FALSE(describeHost().convTimes.empty());
+  auto gpu = findHardware("a100-80g");
+  ASSERT_TRUE(bool(gpu));
+  EXPECT_TRUE(gpu->convTimes.empty());
+  std::string lacks = row;
+  lacks.replace(lacks.find("\"taps\": 3"), 9, "\"tips\": 3");
+  EXPECT_NE(errorOf(findHardware(write(lacks))).find("conv1d"),
+            std::string::npos);
+}
+
 TEST(Hardware, FaultsOfAFileAreNamed) {
   EXPECT_NE(errorOf(findHardware("b200")).find("is no known hardware"),
             std::string::npos);

@@ -11,7 +11,8 @@ def TtsSelect : Pass<"tts-select", "::mlir::ModuleOp"> {
     Assumes static shapes and final element types.
 
     Contractions become `rt.gemm` on views (a convolution is one product per
-    tap over the rows where it overlaps the sequence; attention works one
+    tap over the rows where it overlaps the sequence, or `rt.conv1d` where the
+    target wrote `rt.scratch` on it; attention works one
     utterance at a time). The rest is grouped by `computeFusionGroups`, outlined
     into `rt.kernel` functions, de-duplicated by structure, and launched.
 

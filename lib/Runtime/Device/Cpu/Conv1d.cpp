@@ -19,10 +19,10 @@ Conv1d::Conv1d(const Conv1dShape &shape, dnnl_engine_t engine) : shape(shape) {
                "dnnl_primitive_create");
   auto memory = [&](dnnl_memory_t &out, dnnl_primitive_desc_t of,
                     dnnl_query_t what) {
-    checkLibrary(
-        dnnl_memory_create(&out, dnnl_primitive_desc_query_md(of, what, 0),
-                           engine, DNNL_MEMORY_NONE),
-        "dnnl_memory_create");
+    checkLibrary(dnnl_memory_create(&out,
+                                    dnnl_primitive_desc_query_md(of, what, 0),
+                                    engine, DNNL_MEMORY_NONE),
+                 "dnnl_memory_create");
   };
   memory(x, choice.convolution, dnnl_query_src_md);
   memory(w, choice.convolution, dnnl_query_weights_md);
@@ -49,8 +49,8 @@ void Conv1d::blockWeights(dnnl_stream_t stream, const char *weights,
   int64_t tapBytes = shape.in * shape.out * 4;
   for (int64_t i = 0; i < choice.pieces; ++i) {
     int64_t from = choice.pieces - 1 - i; // whole: 0
-    dnnl_memory_set_data_handle(
-        plain, const_cast<char *>(weights) + from * tapBytes);
+    dnnl_memory_set_data_handle(plain,
+                                const_cast<char *>(weights) + from * tapBytes);
     dnnl_memory_set_data_handle(piece, room + i * choice.pieceBytes);
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, plain},
                                    {DNNL_ARG_TO, piece},

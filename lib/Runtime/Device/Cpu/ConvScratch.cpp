@@ -42,8 +42,7 @@ struct Attributes {
 
   Attributes() {
     if (dnnl_primitive_attr_create(&value) == dnnl_success)
-      dnnl_primitive_attr_set_scratchpad_mode(value,
-                                              dnnl_scratchpad_mode_user);
+      dnnl_primitive_attr_set_scratchpad_mode(value, dnnl_scratchpad_mode_user);
   }
   ~Attributes() {
     if (value)
@@ -152,9 +151,8 @@ Conv1dChoice chooseConv1d(const Conv1dShape &shape, dnnl_engine_t engine) {
                             &choice.implementation);
   choice.primitiveScratch = aligned(dnnl_memory_desc_get_size(blocked));
   choice.scratchBytes =
-      choice.primitiveScratch +
-      aligned(
-          std::max(scratchOf(choice.convolution), scratchOf(choice.reorder)));
+      choice.primitiveScratch + aligned(std::max(scratchOf(choice.convolution),
+                                                 scratchOf(choice.reorder)));
   return choice;
 }
 

@@ -47,12 +47,13 @@ Gemm::Gemm(const GemmShape &shape, dnnl_engine_t engine) : shape(shape) {
                     std::to_string(shape.n) + "x" + std::to_string(shape.k),
                 "recompile on this machine");
   checkLibrary(dnnl_primitive_create(&primitive, choice.descriptor),
-        "dnnl_primitive_create");
+               "dnnl_primitive_create");
   auto memory = [&](dnnl_memory_t &out, dnnl_query_t what) {
     checkLibrary(dnnl_memory_create(
-              &out, dnnl_primitive_desc_query_md(choice.descriptor, what, 0),
-              engine, DNNL_MEMORY_NONE),
-          "dnnl_memory_create");
+                     &out,
+                     dnnl_primitive_desc_query_md(choice.descriptor, what, 0),
+                     engine, DNNL_MEMORY_NONE),
+                 "dnnl_memory_create");
   };
   memory(a, dnnl_query_src_md);
   memory(b, dnnl_query_weights_md);
@@ -137,9 +138,11 @@ void Gemm::runOne(dnnl_stream_t stream, void *const *operands) const {
 }
 
 GemmLibrary::GemmLibrary() {
-  checkLibrary(dnnl_engine_create(&theEngine, dnnl_cpu, 0), "dnnl_engine_create");
-  checkLibrary(dnnl_stream_create(&theStream, theEngine, dnnl_stream_default_flags),
-        "dnnl_stream_create");
+  checkLibrary(dnnl_engine_create(&theEngine, dnnl_cpu, 0),
+               "dnnl_engine_create");
+  checkLibrary(
+      dnnl_stream_create(&theStream, theEngine, dnnl_stream_default_flags),
+      "dnnl_stream_create");
 }
 
 GemmLibrary::~GemmLibrary() {
@@ -154,7 +157,8 @@ const Gemm &GemmLibrary::get(const int64_t *scalars, uint32_t numScalars,
                              const std::vector<uint64_t> &operandBytes,
                              const std::string &where) {
   if (numScalars != TTS_GEMM_NUM_SCALARS)
-    refuseEntry(where, "rt.gemm has " + std::to_string(numScalars) + " scalars");
+    refuseEntry(where,
+                "rt.gemm has " + std::to_string(numScalars) + " scalars");
   if (scalars[TTS_GEMM_DTYPE] != TTS_F32)
     refuseEntry(where, "rt.gemm of a dtype that oneDNN has no matmul for");
   GemmShape shape = GemmShape::fromScalars(scalars);
@@ -171,8 +175,8 @@ const Gemm &GemmLibrary::get(const int64_t *scalars, uint32_t numScalars,
           : 0;
   if (gemm->scratchBytes() > planned)
     refuseEntry(where, "oneDNN wants " + std::to_string(gemm->scratchBytes()) +
-                      " bytes of scratch here, " + std::to_string(planned) +
-                      " are planned");
+                           " bytes of scratch here, " +
+                           std::to_string(planned) + " are planned");
   return *gemm;
 }
 

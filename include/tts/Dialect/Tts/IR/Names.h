@@ -49,8 +49,9 @@ inline constexpr llvm::StringLiteral kOptimizerAttr = "tts.optimizer";
 inline constexpr llvm::StringLiteral kGradClipAttr = "tts.grad_clip";
 inline constexpr llvm::StringLiteral kEmaDecayAttr = "tts.ema_decay";
 
-/// Array of i64 arrays {transpose, rows, in, out, taps, ns as products, ns in the
-/// library}: what the hardware's description says of convolutions. Set by Plan.
+/// Array of i64 arrays {transpose, rows, in, out, taps, ns as products, ns in
+/// the library}: what the hardware's description says of convolutions. Set by
+/// Plan.
 inline constexpr llvm::StringLiteral kConv1dTimesAttr = "tts.conv1d_times";
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";

@@ -1,0 +1,169 @@
+//===- Conv1dTest.cpp - rt.conv1d against its definition ------------------===//
+//
+// Small integer values make the sums exact, so results are compared bit by
+// bit. A machine without oneDNN's batch-reduce convolution has nothing here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Device/Cpu/Conv1d.h"
+#include "Runtime/Device/Cpu/Gemm.h"
+#include "Runtime/Memory/Allocations.h"
+#include "tts-runtime/Format.h"
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <random>
+
+using namespace tts::rt;
+
+namespace {
+
+Conv1dShape shape(int64_t batch, int64_t time, int64_t in, int64_t out,
+                  int64_t taps, int64_t left, bool transpose) {
+  Conv1dShape s;
+  s.batch = batch, s.time = time, s.in = in, s.out = out;
+  s.taps = taps, s.left = left, s.transpose = transpose;
+  return s;
+}
+
+struct Problem {
+  Conv1dShape s;
+  std::vector<float> x, w;
+
+  explicit Problem(const Conv1dShape &shape) : s(shape) {
+    x.resize(size_t(s.batch * s.time * s.in));
+    w.resize(size_t(s.taps * s.in * s.out));
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = float(int(i * 3 % 7) - 3);
+    for (size_t i = 0; i < w.size(); ++i)
+      w[i] = float(int(i * 5 % 11) - 5);
+  }
+
+  std::vector<float> defined() const {
+    std::vector<float> y(size_t(s.batch * s.time * s.out));
+    for (int64_t b = 0; b < s.batch; ++b)
+      for (int64_t t = 0; t < s.time; ++t)
+        for (int64_t j = 0; j < s.taps; ++j) {
+          int64_t from = s.transpose ? t - j + s.left : t + j - s.left;
+          if (from < 0 || from >= s.time)
+            continue;
+          for (int64_t i = 0; i < s.in; ++i)
+            for (int64_t o = 0; o < s.out; ++o)
+              y[size_t((b * s.time + t) * s.out + o)] +=
+                  x[size_t((b * s.time + from) * s.in + i)] *
+                  w[size_t(s.transpose ? (j * s.out + o) * s.in + i
+                                       : (j * s.in + i) * s.out + o)];
+        }
+    return y;
+  }
+
+  std::vector<int64_t> scalars(int64_t scratch) const {
+    return {TTS_F32, s.batch, s.time,      s.in,   s.out,
+            s.taps,  s.left,  s.transpose, scratch};
+  }
+
+  std::vector<float> run() const {
+    int64_t scratch = conv1dScratchBytes(s, omp_get_max_threads());
+    EXPECT_GT(scratch, 0);
+    std::vector<char> room(size_t(scratch), char(0xff));
+    std::vector<float> y(size_t(s.batch * s.time * s.out), -1.0f);
+    GemmLibrary engine;
+    Conv1dLibrary library(engine.engine());
+    const Conv1d &conv = library.get(
+        scalars(scratch).data(), TTS_CONV1D_NUM_SCALARS,
+        {x.size() * 4, w.size() * 4, y.size() * 4, uint64_t(scratch)}, "test");
+    void *operands[] = {const_cast<float *>(x.data()),
+                        const_cast<float *>(w.data()), y.data(), room.data()};
+    countLargeAllocations();
+    conv.run(engine.stream(), operands);
+    EXPECT_EQ(largeAllocationsAfterStart(), 0u);
+    return y;
+  }
+};
+
+class Conv1d : public testing::Test {
+protected:
+  void SetUp() override {
+    omp_set_num_threads(2);
+    if (!__builtin_cpu_supports("avx512f")) {
+      EXPECT_EQ(conv1dScratchBytes(shape(1, 8, 16, 16, 3, 1, false), 1), -1);
+      GTEST_SKIP() << "oneDNN has it with AVX-512 only";
+    }
+  }
+};
+
+TEST_F(Conv1d, IsWhatItsDefinitionSays) {
+  int64_t sizes[][5] = {{1, 9, 16, 16, 3},  {3, 20, 96, 384, 9},
+                        {2, 33, 80, 40, 5}, {1, 4, 32, 64, 9},
+                        {2, 17, 7, 13, 3},  {2, 50, 256, 64, 1}};
+  for (auto &[batch, time, in, out, taps] : sizes)
+    for (int64_t left : {(taps - 1) / 2, taps - 1, int64_t(0)})
+      for (bool transpose : {false, true}) {
+        Problem p(shape(batch, time, in, out, taps, left, transpose));
+        if (conv1dScratchBytes(p.s, 2) < 0)
+          continue; // Select makes products of it
+        EXPECT_EQ(p.run(), p.defined())
+            << in << " to " << out << ", " << taps << " taps, left " << left
+            << (transpose ? ", transposed" : "");
+      }
+}
+
+TEST_F(Conv1d, ServesTheShapesOfTheModels) {
+  for (bool transpose : {false, true})
+    for (auto [in, out] : {std::pair(96, 384), {256, 1024}, {512, 2048}})
+      EXPECT_GT(
+          conv1dScratchBytes(shape(8, 576, in, out, 9, 4, transpose), 2), 0);
+}
+
+TEST_F(Conv1d, NeitherThreadsNorNeighboursChangeABit) {
+  Problem both(shape(3, 41, 96, 128, 9, 4, false));
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  for (auto *values : {&both.x, &both.w})
+    for (float &value : *values)
+      value = normal(random);
+  std::vector<float> together = both.run();
+  omp_set_num_threads(1);
+  EXPECT_EQ(both.run(), together);
+  for (int64_t b = 0; b < 3; ++b) {
+    Problem alone = both;
+    alone.s.batch = 1;
+    int64_t rows = both.s.time * both.s.in, out = both.s.time * both.s.out;
+    alone.x.assign(both.x.begin() + b * rows, both.x.begin() + (b + 1) * rows);
+    EXPECT_EQ(alone.run(),
+              std::vector<float>(together.begin() + b * out,
+                                 together.begin() + (b + 1) * out));
+  }
+}
+
+TEST_F(Conv1d, RefusesWhatDoesNotFit) {
+  Problem p(shape(1, 9, 16, 16, 3, 1, false));
+  GemmLibrary engine;
+  Conv1dLibrary library(engine.engine());
+  std::vector<uint64_t> bytes = {p.x.size() * 4, p.w.size() * 4, 9 * 16 * 4,
+                                 1 << 20};
+  auto refused = [&](std::vector<int64_t> scalars,
+                     std::vector<uint64_t> sizes) {
+    try {
+      library.get(scalars.data(), uint32_t(scalars.size()), sizes, "entry 'e'");
+    } catch (const Error &error) {
+      return error.code == Exit::Refused;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused(p.scalars(1 << 20), bytes));
+  for (size_t operand = 0; operand < 3; ++operand) {
+    std::vector<uint64_t> less = bytes;
+    less[operand] -= 4;
+    EXPECT_TRUE(refused(p.scalars(1 << 20), less)) << operand;
+  }
+  std::vector<uint64_t> noRoom = bytes;
+  noRoom[3] = 64;
+  EXPECT_TRUE(refused(p.scalars(64), noRoom));
+  std::vector<int64_t> f64 = p.scalars(1 << 20), outside = f64;
+  f64[TTS_CONV1D_DTYPE] = TTS_F64;
+  EXPECT_TRUE(refused(f64, bytes));
+  outside[TTS_CONV1D_LEFT] = 3;
+  EXPECT_TRUE(refused(outside, bytes));
+}
+
+} // namespace
