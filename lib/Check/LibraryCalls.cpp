@@ -91,7 +91,7 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
     const uint32_t access = i < 2                 ? uint32_t(TTS_READ)
                             : i == 2 && beta != 0 ? uint32_t(TTS_READ_WRITE)
                                                   : uint32_t(TTS_WRITE);
-    checkOperand(operand, needed[i], i < 3 ? dtype : TTS_BYTES, access,
+    checkOperand(operand, needed[i], i < 3 ? dtype : int64_t(TTS_BYTES), access,
                  "operand " + std::to_string(i) + " of a gemm ", label, report);
   }
 }
@@ -125,7 +125,7 @@ static void checkConv1d(const Table &table, const TtsEntry &entry,
                              uint64_t(s[TTS_CONV1D_SCRATCH])};
   for (uint32_t i = 0; i < 4; ++i) {
     const TtsOperand &operand = table.operands[entry.first_operand + i];
-    checkOperand(operand, needed[i], i < 3 ? dtype : TTS_BYTES,
+    checkOperand(operand, needed[i], i < 3 ? dtype : int64_t(TTS_BYTES),
                  i < 2 ? TTS_READ : TTS_WRITE,
                  "operand " + std::to_string(i) + " of a conv1d ", label,
                  report);

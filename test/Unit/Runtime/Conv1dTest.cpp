@@ -110,8 +110,8 @@ TEST_F(Conv1d, IsWhatItsDefinitionSays) {
 TEST_F(Conv1d, ServesTheShapesOfTheModels) {
   for (bool transpose : {false, true})
     for (auto [in, out] : {std::pair(96, 384), {256, 1024}, {512, 2048}})
-      EXPECT_GT(
-          conv1dScratchBytes(shape(8, 576, in, out, 9, 4, transpose), 2), 0);
+      EXPECT_GT(conv1dScratchBytes(shape(8, 576, in, out, 9, 4, transpose), 2),
+                0);
 }
 
 TEST_F(Conv1d, NeitherThreadsNorNeighboursChangeABit) {
