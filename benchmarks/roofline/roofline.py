@@ -117,9 +117,9 @@ class LimitsProgram:
 
 
 def measure(options, work: Path) -> tuple[Roofline, Limits]:
-    """Steps and rounds of the limits in turns; a whole step, without the clocks, is measured last."""
+    """Steps and rounds of the limits in turns."""
     library, flops, plan = compile_model(options, work)
-    processor, profiles = options.threads == 1, []
+    processor, profiles, outside = options.threads == 1, [], []
     clock = time.thread_time if processor else time.perf_counter
     with Session(library) as session:
         session.initialise(1)
@@ -138,12 +138,12 @@ def measure(options, work: Path) -> tuple[Roofline, Limits]:
         limits = LimitsProgram(work, options.threads, shapes)
         for _ in range(options.rounds):
             with session.profile() as profile:
-                step()
+                whole = step()
             profiles.append(profile)
+            outside.append(whole - (profile.processor_seconds if processor else profile.seconds))
             limits.round()
-        whole = min(step() for _ in range(2))
     allowed = limits.close()
-    return roofline(seconds_per_call(profiles, processor), flops, allowed, whole), allowed
+    return roofline(seconds_per_call(profiles, processor), flops, allowed, min(outside)), allowed
 
 
 def main() -> int:

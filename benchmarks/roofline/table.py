@@ -165,9 +165,9 @@ def seconds_per_call(profiles: Iterable[Profile], processor: bool) -> dict[int, 
 
 
 def roofline(
-    measured: dict[int, tuple[Entry, int, float]], flops: dict[str, int], limits: Limits, step_seconds: float = 0.0
+    measured: dict[int, tuple[Entry, int, float]], flops: dict[str, int], limits: Limits, outside: float = 0.0
 ) -> Roofline:
-    """The table of a step; it is at least as long as its entries."""
+    """The table of a step: its entries, and the seconds outside them (batches, scalars, the clocks themselves)."""
     rows: dict[object, Row] = {}
     for entry, calls, seconds in measured.values():
         shape = Shape.of(entry) if entry.is_gemm else None
@@ -183,7 +183,7 @@ def roofline(
             moving, counting = entry.bytes / limits.copy_bytes_per_second, own / limits.flops_per_second
             row.limit_seconds += calls * max(moving, counting)
     ordered = sorted(rows.values(), key=lambda row: -row.seconds)
-    return Roofline(ordered, max(step_seconds, sum(row.seconds for row in ordered)))
+    return Roofline(ordered, outside + sum(row.seconds for row in ordered))
 
 
 def text(result: Roofline, limits: Limits, least_share: float = 0.0) -> str:

@@ -190,6 +190,10 @@ class Profile:
         """Of all entries; the rest of a step is loading batches and scalars."""
         return sum(t.seconds for t in self.timed)
 
+    @property
+    def processor_seconds(self) -> float:
+        return sum(t.processor_seconds for t in self.timed)
+
     def by(self, key) -> dict:
         """(calls, seconds) per key(entry), the slowest first."""
         sums: dict = {}
