@@ -18,7 +18,7 @@ bool isPointwise(Operation *op) {
 
 class GroupBuilder {
 public:
-  explicit GroupBuilder(Block &block) : block(block) {}
+  GroupBuilder(Block &block, bool fuse) : block(block), fuse(fuse) {}
 
   SmallVector<FusionGroup> run() {
     for (Operation &op : llvm::reverse(block)) {
@@ -72,6 +72,8 @@ private:
       return false;
     if (producer->hasTrait<Indexing>())
       return true;
+    if (!fuse)
+      return false;
     // In-place ops keep their own entry: the scheduler orders other readers of
     // the overwritten value around it.
     return isPointwise(producer) && !taken.contains(producer) &&
@@ -83,11 +85,12 @@ private:
   }
 
   Block &block;
+  bool fuse;
   llvm::SmallPtrSet<Operation *, 32> taken;
   SmallVector<FusionGroup> groups;
 };
 } // namespace
 
-SmallVector<FusionGroup> tts::computeFusionGroups(Block &block) {
-  return GroupBuilder(block).run();
+SmallVector<FusionGroup> tts::computeFusionGroups(Block &block, bool fuse) {
+  return GroupBuilder(block, fuse).run();
 }

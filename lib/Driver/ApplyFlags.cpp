@@ -224,6 +224,8 @@ llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
     settings.set(kGradClipAttr, b.getF64FloatAttr(flags.gradClip));
   if (flags.ema.getNumOccurrences())
     settings.set(kEmaDecayAttr, b.getF64FloatAttr(flags.ema));
+  if (flags.fusion == "off")
+    module->setAttr(kUnfusedAttr, b.getUnitAttr());
   for (const std::string &pattern : flags.freeze) {
     if (auto error = freeze(module, pattern))
       return error;

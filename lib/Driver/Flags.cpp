@@ -19,7 +19,7 @@ static constexpr StringLiteral kNames[] = {
     "lr-base-batch", "micro-batch",  "precision",          "remat",
     "bucket",        "buckets-from", "optimizer",          "grad-clip",
     "ema",           "freeze",       "deterministic",      "explain",
-    "plan-json",     "plan-table",   "stop-after"};
+    "plan-json",     "plan-table",   "stop-after",         "fusion"};
 
 void tts::freeOptionNames() {
   static std::vector<std::string> renamed;
@@ -117,6 +117,9 @@ PlanningFlags::PlanningFlags()
       precision("precision", cl::init("auto"), cl::desc("auto, fp32 or fp64"),
                 inPlanning()),
       remat("remat", cl::init("auto"), cl::desc("auto or none"), inPlanning()),
+      fusion("fusion", cl::init("on"),
+             cl::desc("on, or off: every op a kernel of its own, same bits"),
+             inPlanning()),
       buckets("bucket", cl::value_desc("text=64,frames=300"),
               cl::desc("a length bucket; repeat, ascending"), inPlanning()),
       bucketsFrom("buckets-from", cl::value_desc("DIR"),
@@ -159,6 +162,7 @@ bool PlanningFlags::isPlanning() const {
                              &microBatch,
                              &precision,
                              &remat,
+                             &fusion,
                              std::addressof(buckets),
                              &bucketsFrom,
                              &optimizer,
@@ -190,6 +194,7 @@ Error PlanningFlags::check() const {
                             {lrScale, {"none"}},
                             {precision, {"auto", "fp32", "fp64"}},
                             {remat, {"auto", "none"}},
+                            {fusion, {"on", "off"}},
                             {planTable, {"text", "none"}}};
   for (const Choice &choice : choices)
     if (!is_contained(choice.supported, choice.flag.getValue()))

@@ -31,7 +31,7 @@ struct PlanningFlags {
   opt<bool> allowBatchChange;
   opt<std::string> lrScale;
   opt<int64_t> lrBaseBatch;
-  opt<std::string> microBatch, precision, remat;
+  opt<std::string> microBatch, precision, remat, fusion;
   list<std::string> buckets;
   opt<std::string> bucketsFrom, optimizer;
   opt<double> gradClip, ema;

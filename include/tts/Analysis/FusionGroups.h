@@ -23,8 +23,10 @@ struct FusionGroup {
 };
 
 /// The groups of a block of tts ops, by the position of their roots. Ops of
-/// other dialects belong to no group.
-llvm::SmallVector<FusionGroup> computeFusionGroups(mlir::Block &block);
+/// other dialects belong to no group. Without `fuse` every op that computes is
+/// a group of its own: same bits, more traffic; for comparison.
+llvm::SmallVector<FusionGroup> computeFusionGroups(mlir::Block &block,
+                                                   bool fuse = true);
 
 } // namespace tts
 

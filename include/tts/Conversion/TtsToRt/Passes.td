@@ -14,7 +14,7 @@ def TtsSelect : Pass<"tts-select", "::mlir::ModuleOp"> {
     tap over the rows where it overlaps the sequence, or `rt.conv1d` where the
     target wrote `rt.scratch` on it; attention works one
     utterance at a time). The rest is grouped by `computeFusionGroups`, outlined
-    into `rt.kernel` functions, de-duplicated by structure, and launched.
+    (with `tts.unfused` on the module each op alone) into `rt.kernel` functions, de-duplicated by structure, and launched.
 
     Guarantees that programs hold only destination-passing rt ops.
 

@@ -53,6 +53,8 @@ inline constexpr llvm::StringLiteral kEmaDecayAttr = "tts.ema_decay";
 /// the library}: what the hardware's description says of convolutions. Set by
 /// Plan.
 inline constexpr llvm::StringLiteral kConv1dTimesAttr = "tts.conv1d_times";
+/// Unit: Select leaves every op a kernel of its own (--fusion=off).
+inline constexpr llvm::StringLiteral kUnfusedAttr = "tts.unfused";
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
 
