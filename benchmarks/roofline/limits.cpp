@@ -1,12 +1,12 @@
-//===- limits.cpp - what this machine allows: oneDNN's rate, a copy's rate
-//---===//
+//===- limits.cpp - what this machine allows: oneDNN alone, a copy ------===//
 //
-// Reads "threads T" and "copy BYTES", then "gemm M N K BATCH ACCUMULATE SUM"
-// lines and "round"s from stdin; a round measures every shape once and a copy,
-// and answers with one line: seconds of each shape, in order, and the copy's
-// bytes per second. Each shape is computed in every layout that oneDNN may like
-// best (plain, blocked weights, all free; a batch as one call or one call each)
-// and the fastest counts: operands stay where they are, so this is the steady
+// Reads "threads T" and "copy BYTES", then "gemm M N K BATCH ACCUMULATE SUM TA
+// TB" lines and "round"s from stdin; a round measures every shape once and a
+// copy, and answers with one line: seconds of each shape, in order, in the best
+// layout and as it is stored (A or B transposed), and the copy's bytes per
+// second. Each shape is computed in every layout that oneDNN may like best
+// (plain, blocked weights, all free; a batch as one call or one call each) and
+// the fastest counts: operands stay where they are, so this is the steady
 // state.
 //
 //===----------------------------------------------------------------------===//
@@ -45,10 +45,11 @@ double now() {
 struct Shape {
   long m, n, k, batch;
   bool accumulate;
-  bool sum; ///< the elements of the batch add up in one C
+  bool sum;                    ///< the elements of the batch add up in one C
+  bool transposeA, transposeB; ///< as a step has them
 };
 
-enum class Layout { Plain, BlockedWeights, Free };
+enum class Layout { Stored, Plain, BlockedWeights, Free };
 
 /// One way to compute a shape.
 class Variant {
@@ -58,19 +59,24 @@ public:
     long batch = batched ? shape.batch : 1;
     repeats = shape.batch / batch;
     sum = shape.sum;
-    auto describe = [&](long rows, long columns, bool isFree) {
+    stored = layout == Layout::Stored;
+    bool isStored = layout == Layout::Stored;
+    auto describe = [&](long rows, long columns, bool isFree,
+                        bool isTransposed = false) {
       Dims dims = {rows, columns};
-      auto tag = memory::format_tag::ab;
+      auto tag = isTransposed ? memory::format_tag::ba : memory::format_tag::ab;
       if (batched) {
         dims.insert(dims.begin(), batch);
-        tag = memory::format_tag::abc;
+        tag = isTransposed ? memory::format_tag::acb : memory::format_tag::abc;
       }
       return memory::desc(dims, memory::data_type::f32,
                           isFree ? memory::format_tag::any : tag);
     };
     bool isFree = layout == Layout::Free;
-    auto a = describe(shape.m, shape.k, isFree);
-    auto b = describe(shape.k, shape.n, layout != Layout::Plain);
+    auto a = describe(shape.m, shape.k, isFree, isStored && shape.transposeA);
+    bool isBlocked = isFree || layout == Layout::BlockedWeights;
+    auto b =
+        describe(shape.k, shape.n, isBlocked, isStored && shape.transposeB);
     auto c = describe(shape.m, shape.n, isFree && !shape.accumulate);
     primitive_attr attributes;
     if (shape.accumulate) {
@@ -90,6 +96,7 @@ public:
     return operands.at(argument).get_desc().get_size();
   }
   long calls() const { return repeats; }
+  bool isStored() const { return stored; }
 
   /// The whole batch; each element has its own operands, as in a step.
   void run(stream &stream, char *a, char *b, char *c) {
@@ -113,7 +120,7 @@ private:
   matmul product;
   std::unordered_map<int, memory> operands;
   long repeats;
-  bool sum;
+  bool sum, stored;
 };
 
 /// Least seconds of a few blocks of calls.
@@ -163,7 +170,8 @@ public:
   void add(const Shape &shape) {
     shapes.emplace_back();
     std::vector<Variant> &variants = shapes.back();
-    for (Layout layout : {Layout::Plain, Layout::BlockedWeights, Layout::Free})
+    for (Layout layout :
+         {Layout::Stored, Layout::Plain, Layout::BlockedWeights, Layout::Free})
       for (bool batched : {false, true}) {
         if (batched && (shape.batch == 1 || shape.sum))
           continue;
@@ -185,10 +193,14 @@ public:
       c = allocate(cBytes);
     }
     for (std::vector<Variant> &variants : shapes) {
-      double best = 1e30;
-      for (Variant &variant : variants)
-        best = std::min(best, least([&] { variant.run(line, a, b, c); }));
-      std::printf("%.9g ", best);
+      double best = 1e30, stored = 1e30;
+      for (Variant &variant : variants) {
+        double seconds = least([&] { variant.run(line, a, b, c); });
+        best = std::min(best, seconds);
+        if (variant.isStored())
+          stored = std::min(stored, seconds);
+      }
+      std::printf("%.9g %.9g ", best, stored);
     }
     std::printf("%.9g\n", copyRate());
     std::fflush(stdout);
@@ -220,7 +232,9 @@ int main() {
     else if (what == "copy" && words >> copyBytes)
       continue;
     else if (what == "gemm" && words >> shape.m >> shape.n >> shape.k >>
-                                   shape.batch >> shape.accumulate >> shape.sum)
+                                   shape.batch >> shape.accumulate >>
+                                   shape.sum >> shape.transposeA >>
+                                   shape.transposeB)
       limits.add(shape);
     else if (what == "round")
       limits.round();

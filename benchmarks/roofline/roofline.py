@@ -95,25 +95,29 @@ class LimitsProgram:
     def __init__(self, work: Path, threads: int, shapes: list[Shape]):
         program = work / "limits"
         call("g++", "-std=c++17", "-O2", "-fopenmp", HERE / "limits.cpp", "-ldnnl", "-o", program)
-        self.shapes, self.least, self.copy = shapes, {}, 0.0
+        self.shapes, self.least, self.stored, self.copy = shapes, {}, {}, 0.0
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        lines = [f"gemm {s.m} {s.n} {s.k} {s.batch} {int(s.accumulate)} {int(s.sums)}" for s in shapes]
+        lines = [
+            f"gemm {s.m} {s.n} {s.k} {s.batch} {int(s.accumulate)} {int(s.sums)} {int(s.transpose_a)} {int(s.transpose_b)}"
+            for s in shapes
+        ]
         self.process.stdin.write("\n".join([f"threads {threads}", f"copy {COPY_BYTES}", *lines]) + "\n")
 
     def round(self) -> None:
         self.process.stdin.write("round\n")
         self.process.stdin.flush()
         answer = [float(word) for word in self.process.stdout.readline().split()]
-        if len(answer) != len(self.shapes) + 1:
+        if len(answer) != 2 * len(self.shapes) + 1:
             raise InputError("limits", "it ended early", "run it by hand")
-        for shape, seconds in zip(self.shapes, answer):
-            self.least[shape] = min(seconds, self.least.get(shape, seconds))
+        for shape, best, stored in zip(self.shapes, answer[::2], answer[1::2]):
+            self.least[shape] = min(best, self.least.get(shape, best))
+            self.stored[shape] = min(stored, self.stored.get(shape, stored))
         self.copy = max(self.copy, answer[-1])
 
     def close(self) -> Limits:
         self.process.stdin.close()
         self.process.wait()
-        return Limits(self.least, self.copy)
+        return Limits(self.least, self.stored, self.copy)
 
 
 def measure(options, work: Path) -> tuple[Roofline, Limits]:
@@ -165,7 +169,12 @@ def main() -> int:
         result, limits = measure(options, Path(work))
     print(text(result, limits, options.least_share))
     if options.json:
-        totals = {"gemm_share": result.gemm_share, "gemm_rate": result.gemm_rate, "holds": result.holds}
+        totals = {
+            "gemm_share": result.gemm_share,
+            "gemm_rate": result.gemm_rate,
+            "stored_rate": result.stored_rate,
+            "holds": result.holds,
+        }
         totals |= {"step_seconds": result.step_seconds, "copy_bytes_per_second": limits.copy_bytes_per_second}
         options.json.write_text(json.dumps({**totals, "rows": [asdict(row) for row in result.rows]}, indent=1))
     return 0 if result.holds else 3

@@ -13,19 +13,22 @@ GEMM_SHARE, GEMM_RATE = 0.85, 0.90  # what docs/benchmarks.md promises
 
 # TtsGemmScalar of Format.h
 M, N, K = 1, 2, 3
+TRANSPOSE_A, TRANSPOSE_B = 7, 8
 BETA, BATCH, STRIDE_C = 9, 10, 13
 
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """What oneDNN must compute, whatever the layout: a batch of M×K times K×N, added to C or not."""
+    """What oneDNN must compute: a batch of M×K times K×N, added to C or not, and how the step has it stored."""
 
     m: int
     n: int
     k: int
     batch: int
     accumulate: bool
-    sums: bool  # the elements of the batch add up in one C
+    sums: bool = False  # the elements of the batch add up in one C
+    transpose_a: bool = False  # stored K×M
+    transpose_b: bool = False  # stored N×K
 
     @classmethod
     def of(cls, entry: Entry) -> Shape:
@@ -33,7 +36,8 @@ class Shape:
         if entry.function == "rt.conv1d":  # the product that it is as one
             _, batch, time, channels, out, taps = s[:6]
             return cls(batch * time, out, channels * taps, 1, False, False)
-        return cls(s[M], s[N], s[K], s[BATCH], bool(s[BETA]), s[BATCH] > 1 and s[STRIDE_C] == 0)
+        sums = s[BATCH] > 1 and s[STRIDE_C] == 0
+        return cls(s[M], s[N], s[K], s[BATCH], bool(s[BETA]), sums, bool(s[TRANSPOSE_A]), bool(s[TRANSPOSE_B]))
 
     @property
     def flops(self) -> int:
@@ -41,7 +45,8 @@ class Shape:
 
     def __str__(self) -> str:
         batch = f" {'Σ' if self.sums else '×'}{self.batch}" if self.batch > 1 else ""
-        return f"gemm {self.m}×{self.n}×{self.k}{batch}{' +=' if self.accumulate else ''}"
+        stored = ("ᵀ" if self.transpose_a else "") + "·" + ("ᵀ" if self.transpose_b else "")
+        return f"gemm {self.m}×{self.n}×{self.k} {stored}{batch}{' +=' if self.accumulate else ''}"
 
 
 # Floating-point operations per element of an op's largest tensor; ops that only move or choose are 0, others 1. A
@@ -100,7 +105,8 @@ def kernel_flops(ir: str) -> dict[str, int]:
 class Limits:
     """What the machine allows, measured."""
 
-    gemm_seconds: dict[Shape, float]
+    gemm_seconds: dict[Shape, float]  # in the layout that oneDNN likes best
+    stored_seconds: dict[Shape, float]  # in the step's own
     copy_bytes_per_second: float
 
     @property
@@ -120,6 +126,7 @@ class Row:
     flops: int = 0
     seconds: float = 0.0
     limit_seconds: float = 0.0
+    stored_seconds: float = 0.0  # of a GEMM alone, in the step's own layout
 
     @property
     def of_limit(self) -> float:
@@ -146,6 +153,11 @@ class Roofline:
     def gemm_rate(self) -> float:
         """Of oneDNN's standalone rate for the same shapes, weighted by their flops: its time over ours."""
         return sum(row.limit_seconds for row in self.rows if row.shape) / self.gemm_seconds
+
+    @property
+    def stored_rate(self) -> float:
+        """The same against oneDNN in the step's own layouts: what is left is the step's, not the layout's."""
+        return sum(row.stored_seconds for row in self.rows if row.shape) / self.gemm_seconds
 
     @property
     def holds(self) -> bool:
@@ -179,6 +191,7 @@ def roofline(
         row.seconds += calls * seconds
         if shape:
             row.limit_seconds += calls * limits.gemm_seconds[shape]
+            row.stored_seconds += calls * limits.stored_seconds[shape]
         else:
             moving, counting = entry.bytes / limits.copy_bytes_per_second, own / limits.flops_per_second
             row.limit_seconds += calls * max(moving, counting)
@@ -213,5 +226,6 @@ def text(result: Roofline, limits: Limits, least_share: float = 0.0) -> str:
         f" {'yes' if result.gemm_share >= GEMM_SHARE else 'NO'}",
         f"GEMMs: {gemm_flops / result.gemm_seconds / 1e9:.0f} GF/s, {result.gemm_rate:.1%} of oneDNN's standalone"
         f" {gemm_flops / gemm_limit / 1e9:.0f} (at least {GEMM_RATE:.0%}): {'yes' if result.gemm_rate >= GEMM_RATE else 'NO'}",
+        f"of oneDNN's standalone rate in the step's own layouts: {result.stored_rate:.1%}",
     ]
     return "\n".join(lines)

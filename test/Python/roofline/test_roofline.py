@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,7 +51,11 @@ def test_the_least_of_each_entry_counts():
 
 
 def made_up(small, large, relu, outside=0.0):
-    limits = Limits({Shape.of(SMALL): 0.1, Shape.of(LARGE): 0.5}, copy_bytes_per_second=20_000.0)
+    limits = Limits(
+        {Shape.of(SMALL): 0.1, Shape.of(LARGE): 0.5},
+        {Shape.of(SMALL): 0.15, Shape.of(LARGE): 0.75},
+        copy_bytes_per_second=20_000.0,
+    )
     measured = {0: (SMALL, 3, small), 1: (LARGE, 1, large), 2: (RELU, 2, relu)}
     return roofline(measured, {"relu": 4000}, limits, outside), limits
 
@@ -60,8 +65,8 @@ def test_shares_and_rates():
     result, limits = made_up(0.2, 1.0, 0.2)
     assert limits.flops_per_second == 240_000  # the faster shape's: 2·100·20·30 in half a second
     assert result.step_seconds == pytest.approx(2.0) and result.gemm_share == pytest.approx(0.8)
-    assert result.gemm_rate == pytest.approx(0.8 / 1.6)
-    assert [row.name for row in result.rows] == ["gemm 100×20×30", "gemm 10×20×30", "relu"]
+    assert result.gemm_rate == pytest.approx(0.8 / 1.6) and result.stored_rate == pytest.approx(1.2 / 1.6)
+    assert [row.name for row in result.rows] == ["gemm 100×20×30 ·", "gemm 10×20×30 ·", "relu"]
     relu = result.rows[-1]
     assert (relu.calls, relu.bytes, relu.flops) == (2, 4000, 8000)
     assert relu.of_limit == pytest.approx(0.1 / 0.2)  # its bytes bind, not 4000 flops in a sixtieth of a second
@@ -89,7 +94,10 @@ def test_shapes_are_told_apart():
     assert Shape.of(gemm(0, 2, 3, 4, batch=8, beta=1)) == Shape(2, 3, 4, 8, True, False)
     summed = Shape.of(gemm(0, 2, 3, 4, batch=8, beta=1, stride_c=0))
     assert summed == Shape(2, 3, 4, 8, True, True) and summed.flops == 2 * 2 * 3 * 4 * 8
-    assert str(summed) == "gemm 2×3×4 Σ8 +=" and str(Shape(2, 3, 4, 1, False, False)) == "gemm 2×3×4"
+    assert str(summed) == "gemm 2×3×4 · Σ8 +="
+    entry = gemm(0, 2, 3, 4)
+    transposed = replace(entry, scalars=(*entry.scalars[:7], 1, 1, *entry.scalars[9:]))
+    assert str(Shape.of(transposed)) == "gemm 2×3×4 ᵀ·ᵀ" and Shape.of(transposed) != Shape.of(entry)
 
 
 def test_flops_of_kernels():
@@ -139,16 +147,13 @@ def test_a_full_batch_fills_its_bucket():
 
 def test_limits_are_measured(tmp_path):
     """A larger product takes longer; the rates are those of a processor and a memory, not of a clock misread."""
-    shapes = [
-        Shape(32, 32, 32, 1, False, False),
-        Shape(256, 256, 256, 2, True, False),
-        Shape(64, 32, 16, 4, True, True),
-    ]
+    shapes = [Shape(32, 32, 32, 1, False), Shape(256, 256, 256, 2, True, False, True), Shape(64, 32, 16, 4, True, True)]
     program = driver.LimitsProgram(tmp_path, 1, shapes)
     program.round()
     limits = program.close()
     seconds = [limits.gemm_seconds[shape] for shape in shapes]
     assert seconds[1] > 10 * seconds[0] and seconds[1] > 10 * seconds[2]
+    assert all(limits.stored_seconds[shape] >= limits.gemm_seconds[shape] for shape in shapes)
     assert 1e9 < limits.flops_per_second < 1e13 and 1e8 < limits.copy_bytes_per_second < 1e12
 
 
