@@ -136,7 +136,7 @@ class Benchmark:
                     self.introduce(side, worker, f)
                 except WorkerFailure as failure:
                     if side.name == "ours":
-                        raise
+                        raise InputError("ours", str(failure), f"read the logs in {self.work}") from failure
                     f.absent = str(failure)
             present = [worker for worker in workers if measured[worker.name].absent is None]
             for name, (wall, processor) in interleave(present, self.options.rounds, report=self.progress).items():

@@ -28,8 +28,11 @@ class SideOfBenchmark:
 
     def environment(self, threads: int, venv_root: Path) -> dict[str, str]:
         counted = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-        caches = {"TORCHINDUCTOR_CACHE_DIR": str(venv_root / "inductor"), "CUDA_VISIBLE_DEVICES": ""}
-        return {**os.environ, **counted, **caches, **self.variables}
+        caches = {
+            "TORCHINDUCTOR_CACHE_DIR": str(venv_root / "inductor"),
+            "JAX_COMPILATION_CACHE_DIR": str(venv_root / "xla"),
+        }
+        return {**os.environ, **counted, **caches, "CUDA_VISIBLE_DEVICES": "", **self.variables}
 
 
 def all_sides(venv_root: Path, wanted: list[str]) -> list[SideOfBenchmark]:
