@@ -1,5 +1,6 @@
 """Our side: the compiled model as a library, through tts.runtime."""
 
+import ctypes
 import sys
 from pathlib import Path
 
@@ -10,6 +11,21 @@ from worker import serve
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from tts.runtime import Session
+
+ISA = {0x27: "AVX-512", 0x67: "AVX-512 VNNI", 0xE7: "AVX-512 bfloat16", 0x3E7: "AMX"}  # of dnnl_cpu_isa_t
+
+
+class DnnlVersion(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int) for name in ("major", "minor", "patch")]
+
+
+def onednn():
+    """Version and instruction set of the oneDNN that the model is linked with."""
+    library = ctypes.CDLL("libdnnl.so.2")
+    library.dnnl_version.restype = ctypes.POINTER(DnnlVersion)
+    version = library.dnnl_version().contents
+    isa = library.dnnl_get_effective_cpu_isa()
+    return f"oneDNN {version.major}.{version.minor}.{version.patch}, {ISA.get(isa, f'instruction set {isa:#x}')}"
 
 
 class Side:
@@ -29,7 +45,7 @@ class Side:
             "version": self.job.version,
             "threads": self.job.threads,
             "implementation": f"{Path(self.job.library).name}, no EMA",
-            "libraries": [],
+            "libraries": [onednn()],
         }
 
     def save(self, path):

@@ -1,6 +1,8 @@
 """PyTorch's side: Debian's 1.13 or the newest, eager or compiled, as the job says."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import torch
@@ -16,6 +18,15 @@ def math_libraries():
         files = {os.path.realpath(line.split()[-1]) for line in maps if ".so" in line}
     names = (os.path.basename(f) for f in files if "cublas" not in f and "numpy" not in f)
     return sorted(n for n in names if any(word in n.lower() for word in ("blas", "mkl", "dnnl", "gomp", "iomp")))
+
+
+def onednn():
+    """Version and instruction set of this PyTorch's oneDNN, as it tells them itself at its first convolution."""
+    small = "import torch; torch.conv1d(torch.ones(2, 16, 64), torch.ones(16, 16, 3))"
+    verbose = {**os.environ, "ONEDNN_VERBOSE": "1", "DNNL_VERBOSE": "1"}
+    done = subprocess.run([sys.executable, "-c", small], capture_output=True, text=True, env=verbose)
+    told = [line for line in done.stdout.splitlines() if "info," in line]
+    return [line.split("info,")[1] for line in told if "oneDNN v" in line or "isa:" in line]
 
 
 class Side:
@@ -48,7 +59,7 @@ class Side:
             "version": f"PyTorch {torch.__version__}",
             "threads": torch.get_num_threads(),
             "implementation": f"{how}, linear by {self.job.variant}, AdamW {self.fast}",
-            "libraries": [*built, *math_libraries()],
+            "libraries": [*built, *onednn(), *math_libraries()],
         }
 
     def evaluate(self):
