@@ -132,11 +132,11 @@ typedef struct TtsEntryView {
   uint32_t program_kind; ///< TtsProgramKind
   uint32_t bucket;       ///< TTS_NO_BUCKET for zero and update
   uint32_t range;        ///< of a kernel; 0 for a library function
-  const char *function;  ///< the kernel's name, or "rt.gemm"
+  const char *function;  ///< the kernel's name, or "rt.gemm", "rt.conv1d"
   const char *name;      ///< the stable name of the op it comes from
   const char *location;  ///< in the model's source: "model.mlir:12:8"
   const TtsEntryOperand *operands;
-  const int64_t *scalars; ///< of rt.gemm: in TtsGemmScalar's order
+  const int64_t *scalars; ///< of a library function, see Format.h
   uint32_t num_operands;
   uint32_t num_scalars;
 } TtsEntryView;

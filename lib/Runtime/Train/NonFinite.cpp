@@ -1,7 +1,8 @@
 //===- NonFinite.cpp - looks at what each entry has written --------------===//
 //
-// A kernel's operand is a whole tensor; the C of a matmul is only the rows that
-// its shape addresses, what lies between them is another's.
+// A kernel's operand and a convolution's is a whole tensor; the C of a matmul
+// is only the rows that its shape addresses, what lies between them is
+// another's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,9 +100,8 @@ private:
     auto dtype = TtsDType(operand.dtype);
     int64_t size = int64_t(dtypeSize(dtype));
     const char *data = model.arena.at(operand.offset);
-    bool isMatrix =
-        table.functions[entry.function].kind == TTS_FUNCTION_LIBRARY &&
-        entry.num_scalars == TTS_GEMM_NUM_SCALARS && index < 3;
+    const char *function = table.name(table.functions[entry.function].name);
+    bool isMatrix = index < 3 && std::strcmp(function, "rt.gemm") == 0;
     if (!isMatrix) {
       int64_t at = firstNonFinite(dtype, data, int64_t(operand.size) / size);
       return at == none ? none : at * size;
