@@ -81,6 +81,11 @@ say "how good it is: the best checkpoint on the validation split"
 "$python" -m tts.evaluate --executable=train --weights=run/best --corpus=corpus --utterances=$audible --samples=samples \
   -o evaluation.json
 
+say "speech: a sentence that nobody recorded, everything predicted"
+text="Hello. This voice was trained under a memory budget."
+"$python" -m tts.synthesize --model=train --weights=run/best --corpus=corpus "$text" -o hello.wav
+echo "“$text” Nobody recorded it: durations, pitch, energy and spectrogram are the model's." >hello.txt
+
 say "plots"
 "$python" -m tts.report.plots loss --metrics=metrics.jsonl -o loss.png
 "$python" -m tts.report.plots memory --plan=train.plan.json -o memory.png
@@ -106,4 +111,4 @@ print(f"training loss       {steps[0]['loss']:9.3f} -> {steps[-1]['loss']:.3f}")
 print(f"validation loss     {validation[0]['val_loss']:9.3f} -> {validation[-1]['val_loss']:.3f}")
 print(f"speed               {frames:9.0f} mel frames a second")
 PYTHON
-echo "demo-out/: train, train.plan.json, metrics.jsonl, memory.png, loss.png, sample.wav, evaluation.json, samples/, report.html"
+echo "demo-out/: train, train.plan.json, metrics.jsonl, memory.png, loss.png, sample.wav, hello.wav, evaluation.json, samples/, report.html"

@@ -34,6 +34,10 @@ public:
       manifest.inputs.emplace_back();
       for (const Json &each : list(bucket, "inputs"))
         manifest.inputs.back().push_back(region(each, "input"));
+      manifest.inferInputs.emplace_back();
+      if (!member(bucket, "infer_inputs").is_null())
+        for (const Json &each : list(bucket, "infer_inputs"))
+          manifest.inferInputs.back().push_back(region(each, "infer input"));
     }
     readOutputs();
     return report.faults() == before;
@@ -107,7 +111,12 @@ private:
 
   void readOutputs() {
     for (const Json &each : list(manifest.json, "outputs")) {
-      Output output{region(each, "output"), 0};
+      Output output{region(each, "output"), 0, false};
+      if (const Json &program = member(each, "program"); !program.is_null()) {
+        output.ofInfer = asText(program) == "infer";
+        if (!output.ofInfer && asText(program) != "eval")
+          fail(output.region.name + " is of no program that has outputs");
+      }
       auto bucket = asBytes(member(each, "bucket"));
       if (!bucket || *bucket >= manifest.inputs.size())
         fail(output.region.name + " is of no bucket");
@@ -193,12 +202,13 @@ void tts::check::checkRegions(const Table &table, const Manifest &manifest,
   for (const Region &scalar : manifest.scalars)
     check(scalar, TTS_CLASS_BUFFERS);
   regions.checkDisjoint(lasting);
-  for (const std::vector<Region> &inputs : manifest.inputs) {
-    std::vector<const Region *> batch;
-    for (const Region &input : inputs) {
-      regions.checkClass(input, TTS_CLASS_BATCH);
-      batch.push_back(&input);
+  for (const auto *buckets : {&manifest.inputs, &manifest.inferInputs})
+    for (const std::vector<Region> &inputs : *buckets) {
+      std::vector<const Region *> batch;
+      for (const Region &input : inputs) {
+        regions.checkClass(input, TTS_CLASS_BATCH);
+        batch.push_back(&input);
+      }
+      regions.checkDisjoint(batch);
     }
-    regions.checkDisjoint(batch);
-  }
 }

@@ -25,9 +25,11 @@ struct Parameter {
   std::optional<Region> gradient, moment1, moment2, ema;
 };
 
+/// What eval or infer hands out.
 struct Output {
   Region region;
   uint64_t bucket = 0;
+  bool ofInfer = false;
 };
 
 struct Manifest {
@@ -35,7 +37,8 @@ struct Manifest {
   uint64_t arenaBytes = 0, peakBytes = 0, budgetBytes = 0, overheadBytes = 0;
   std::vector<Parameter> parameters;
   std::vector<Region> scalars;
-  std::vector<std::vector<Region>> inputs; ///< by bucket
+  std::vector<std::vector<Region>> inputs;      ///< by bucket
+  std::vector<std::vector<Region>> inferInputs; ///< by bucket
   std::vector<Output> outputs;
 };
 

@@ -133,6 +133,8 @@ private:
              kind == TTS_PROGRAM_UPDATE;
     case TTS_CLASS_BATCH:
       return false;
+    case TTS_CLASS_BUFFERS: // what it tells, it tells in outputs
+      return kind != TTS_PROGRAM_INFER;
     }
     return true;
   }

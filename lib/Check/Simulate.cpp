@@ -34,12 +34,12 @@ public:
     start();
     runProgram(programs.zero);
     for (uint32_t b : order) {
-      loadBatch(b);
+      loadBatch(manifest.inputs[b]);
       runProgram(programs.buckets[b].denominators);
     }
     define("scalar loss_weight.", true);
     for (uint32_t b : order) {
-      loadBatch(b);
+      loadBatch(manifest.inputs[b]);
       runProgram(programs.buckets[b].forward);
       runProgram(programs.buckets[b].backward);
     }
@@ -48,18 +48,11 @@ public:
     define("scalar optimizer", false);
     define("scalar loss_weight.", false);
     for (uint32_t b : order) {
-      loadBatch(b);
-      std::vector<char> given(manifest.outputs.size(), 0);
-      runProgram(programs.buckets[b].eval, &given);
-      if (programs.buckets[b].infer != Programs::none) {
-        loadBatch(b);
-        runProgram(programs.buckets[b].infer, &given);
-      }
-      for (size_t i = 0; i < given.size(); ++i)
-        if (manifest.outputs[i].bucket == b && !given[i])
-          report.fail(table.programLabel(programs.buckets[b].eval),
-                      manifest.outputs[i].region.name +
-                          " is not wholly defined at the end");
+      const Programs::Bucket &bucket = programs.buckets[b];
+      loadBatch(manifest.inputs[b]);
+      handOut(bucket.eval, b, false);
+      loadBatch(manifest.inferInputs[b]);
+      handOut(bucket.infer, b, true);
     }
   }
 
@@ -121,13 +114,29 @@ private:
       define(prefix, false);
   }
 
-  void loadBatch(uint32_t bucket) {
+  void loadBatch(const std::vector<Region> &inputs) {
     for (uint32_t b = 0; b < table.buffers.size(); ++b)
       if (isPersistent(table.buffers[b]) &&
           table.buffers[b].klass == TTS_CLASS_BATCH)
         assign(b, false);
-    for (const Region &input : manifest.inputs[bucket])
+    for (const Region &input : inputs)
       defineRegion(input, true);
+  }
+
+  /// Runs eval or infer of a bucket: its outputs are defined at its end.
+  void handOut(uint32_t program, uint32_t bucket, bool isInfer) {
+    std::vector<char> given(manifest.outputs.size(), 0);
+    const bool exists = program != Programs::none;
+    if (exists)
+      runProgram(program, &given);
+    for (size_t i = 0; i < given.size(); ++i) {
+      const Output &output = manifest.outputs[i];
+      if (output.bucket == bucket && output.ofInfer == isInfer && !given[i])
+        report.fail(exists ? table.programLabel(program) : "step table",
+                    output.region.name +
+                        (exists ? " is not wholly defined at the end"
+                                : " is of infer, which does not exist"));
+    }
   }
 
   void runProgram(uint32_t p, std::vector<char> *given = nullptr) {

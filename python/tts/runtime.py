@@ -105,7 +105,8 @@ class Session:
     """One arena of the model in a shared library.
 
     Tensor names: a parameter's own; `grad:`, `moment1:`, `moment2:`, `ema:` and a parameter; `loss:` (its sum over the
-    micro-batch) and `denominator:` and a loss; `scalar:NAME`; `input:NAME` and `output:NAME` of a bucket.
+    micro-batch) and `denominator:` and a loss; `scalar:NAME`; `input:NAME`, `output:NAME` (of eval) and
+    `infer:NAME` (what infer hands out) of a bucket.
     """
 
     def __init__(self, library: str | os.PathLike):
@@ -157,8 +158,12 @@ class Session:
     def buckets(self) -> list[dict]:
         return self.manifest["buckets"]
 
-    def outputs(self, bucket: int = 0) -> list[str]:
-        return [o["name"] for o in self.manifest.get("outputs", []) if o["bucket"] == bucket]
+    def outputs(self, bucket: int = 0, program: str = "eval") -> list[str]:
+        return list(self._outputs(bucket, program))
+
+    def _outputs(self, bucket: int, program: str) -> dict[str, dict]:
+        told = self.manifest.get("outputs", [])
+        return {o["name"]: o for o in told if (o["bucket"], o.get("program", "eval")) == (bucket, program)}
 
     def describe(self, name: str, bucket: int = 0) -> tuple[type, tuple[int, ...]]:
         """NumPy dtype and shape of a tensor by its public name."""
@@ -175,10 +180,10 @@ class Session:
             parameter = self._parameters.get(rest)
             return parameter if parameter and parameter.get(STATES[kind]) else None
         if kind == "input":
-            return next((i for i in self.buckets[bucket]["inputs"] if i["name"] == rest), None)
-        if kind == "output":
-            found = (o for o in self.manifest.get("outputs", []) if o["bucket"] == bucket and o["name"] == rest)
-            return next(found, None)
+            known = [*self.buckets[bucket]["inputs"], *self.buckets[bucket].get("infer_inputs", [])]
+            return next((i for i in known if i["name"] == rest), None)
+        if kind in ("output", "infer"):
+            return self._outputs(bucket, "infer" if kind == "infer" else "eval").get(rest)
         prefix = {"scalar": "", "loss": "loss_sum.", "denominator": "denominator."}.get(kind)
         return None if prefix is None else self._scalars.get(prefix + rest)
 

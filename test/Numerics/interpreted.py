@@ -34,7 +34,7 @@ class InterpretedSession:
         self.parameters = list(dict.fromkeys(n for _, (kind, n), _ in arguments if kind == "tts.param"))
         self.trainable = [n for n in self.parameters if f"grad:{n}" in self.types]
         self.losses = [n for _, (kind, n) in self.programs["forward"].results if kind == "tts.loss"]
-        self.buckets = [self._describe_bucket(dims, arguments) for dims in self.dims]
+        self.buckets = [self._describe_bucket(dims) for dims in self.dims]
         text = source.read_text()
         self.coefficients = self._coefficients(text)
         self.inits = dict(re.findall(r'tts\.param = "([^"]+)", tts\.init = #tts\.init<([^>]+)>', text))
@@ -58,13 +58,15 @@ class InterpretedSession:
         kind, name = role
         return STATES[kind] + name if kind in STATES else f"{kind.removeprefix('tts.')}:{name}"
 
-    def _describe_bucket(self, dims: dict, arguments) -> dict:
-        inputs = {n: t for _, (kind, n), t in arguments if kind == "tts.input"}
-        told = [
-            {"name": n, "shape": list(t.sizes(dims)), "dtype": {"f": "F64", "i": t.dtype.upper()}[t.dtype[0]]}
-            for n, t in inputs.items()
-        ]
-        return {"micro_batch": dims["batch"], "inputs": told}
+    def _describe_bucket(self, dims: dict) -> dict:
+        def inputs(programs) -> list[dict]:
+            found = {n: t for p in programs for _, (kind, n), t in p.arguments if kind == "tts.input"}
+            dtypes = {"f32": "F64", "i32": "I32", "i64": "I64"}
+            return [{"name": n, "shape": list(t.sizes(dims)), "dtype": dtypes[t.dtype]} for n, t in found.items()]
+
+        infer = [p for kind, p in self.programs.items() if kind == "infer"]
+        others = [p for kind, p in self.programs.items() if kind != "infer"]
+        return {"micro_batch": dims["batch"], "inputs": inputs(others), "infer_inputs": inputs(infer)}
 
     # The interface of tts.runtime.Session, as far as Machine needs it
 
@@ -89,8 +91,8 @@ class InterpretedSession:
             self.values |= {f"{s}:{name}": np.zeros_like(self.values[name]) for s in ("grad", "moment1", "moment2")}
             self.values[f"ema:{name}"] = self.values[name].copy()
 
-    def outputs(self, bucket: int = 0) -> list[str]:
-        return [n for _, (kind, n) in self.programs["eval"].results if kind == "tts.output"]
+    def outputs(self, bucket: int = 0, program: str = "eval") -> list[str]:
+        return [n for _, (kind, n) in self.programs[program].results if kind == "tts.output"]
 
     def describe(self, name: str, bucket: int = 0):
         kind = self.types[name]
@@ -129,7 +131,7 @@ class InterpretedSession:
                 results = interpreter.run(op, [values[o] for o in op.operands], self.dims[bucket])
                 values |= dict(zip(op.results, results))
         for ssa, role in told.results:
-            self.values[self._name(role)] = values[ssa]
+            self.values[f"infer:{role[1]}" if program == "infer" else self._name(role)] = values[ssa]
 
     def step(self, batches, lr: float, update: int = 1, seed: int = 0, weight_decay: float = 0.0) -> dict:
         self.set_scalars(seed, update, lr, weight_decay)

@@ -72,6 +72,12 @@ RULES |= {
 }
 
 
+@rule("round_to_int")
+def _(c, x):
+    most = 2.0**31 - 128
+    return np.clip(np.rint(np.nan_to_num(x, nan=0.0, posinf=most, neginf=-most)), -most, most).astype(np.int32)
+
+
 @rule("gelu_grad")
 def _(c, x, y):
     t = np.tanh(SQRT_2_PI * (x + 0.044715 * x**3))

@@ -62,12 +62,14 @@ class Machine:
         names = self.session.trainable if names is None else names
         return {name: self.session.read(prefix + name) for name in names}
 
-    def cut(self, batch: dict, bucket: int = 0, padding: float = 0.0) -> list[tuple[int, dict]]:
+    def cut(
+        self, batch: dict, bucket: int = 0, padding: float = 0.0, inputs_of: str = "inputs"
+    ) -> list[tuple[int, dict]]:
         """Micro-batches in the bucket's shape: zeros where nothing is, or `padding` in float tensors; -1 in empty slots."""
         count, micro = len(next(iter(batch.values()))), []
         for begin in range(0, count, self.micro_batch):
             inputs = {}
-            for told in self.session.buckets[bucket]["inputs"]:
+            for told in self.session.buckets[bucket][inputs_of]:
                 name, shape = told["name"], tuple(told["shape"])
                 dtype, _ = self.session.describe(f"input:{name}", bucket)
                 whole = np.full(shape, padding if told["dtype"].startswith("F") else 0, dtype)
@@ -120,6 +122,13 @@ class Machine:
         self.load(micro)
         self.session.run("eval", micro[0])
         return {name: self.session.read(f"output:{name}", micro[0]) for name in self.session.outputs(micro[0])}
+
+    def infer(self, micro) -> dict[str, np.ndarray]:
+        """What the program that speaks hands out."""
+        self.load(micro)
+        self.session.run("infer", micro[0])
+        names = self.session.outputs(micro[0], program="infer")
+        return {name: self.session.read(f"infer:{name}", micro[0]) for name in names}
 
 
 def relative_error(found: np.ndarray, expected: np.ndarray, scale: float = 0.0) -> float:

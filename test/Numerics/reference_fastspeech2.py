@@ -206,6 +206,29 @@ class FastSpeech2(nn.Module):
             x = block(x, b.mel_lengths, *random)
         return {"mel": self.mel(x), **out}
 
+    def speak(self, phones, lengths, duration_scale, pitch_shift, energy_shift, frames: int) -> dict[str, torch.Tensor]:
+        """Everything predicted, as in the public code; `frames` is how many there is room for. `unrounded` durations too."""
+        x = self.embedding(phones.long())
+        x = x + positions(x.shape[1], x.shape[2], x.dtype)
+        still = (None, None)  # no draw, no utterances: no dropout
+        for block in self.encoder:
+            x = block(x, lengths, *still)
+        v = self.variance
+        unrounded = torch.clamp(torch.exp(v.duration(x, lengths, *still)) - 1, min=0) * duration_scale
+        durations = torch.round(unrounded).int()
+        pitch = v.pitch(x, lengths, *still)
+        x = x + v.pitch_bins(pitch + pitch_shift)
+        energy = v.energy(x, lengths, *still)
+        x = mask(x + v.energy_bins(energy + energy_shift), lengths)
+        wanted = durations.sum(1)
+        mel_lengths = wanted.clamp(max=frames)
+        x = regulate(x, durations, frames)
+        x = x + positions(frames, x.shape[2], x.dtype)
+        for block in self.decoder:
+            x = block(x, mel_lengths, *still)
+        told = {"mel": self.mel(x), "mel_lengths": mel_lengths, "wanted_frames": wanted, "durations": durations}
+        return told | {"pitch": pitch, "energy": energy, "unrounded": unrounded}
+
 
 def losses(out: dict, b: Batch) -> dict[str, torch.Tensor]:
     """Sums over valid steps."""

@@ -18,12 +18,19 @@ import pytest
         ["--resume", "--steps=1"],
         ["--evaluate"],
         ["--dump-outputs=x", "--steps=1"],
+        ["--infer=x", "--init-from=y"],
+        ["--infer=x", "--dump-outputs=y"],
+        ["--infer=x", "--dump-outputs=y", "--init-from=z", "--evaluate"],
         ["--max-time=3y", "--steps=1"],
         [],
     ],
 )
 def test_wrong_flags(train, flags):
     train(*flags).refused(2)
+
+
+def test_a_model_that_cannot_speak(train):
+    train("--infer=x", "--dump-outputs=y", "--init-from=z").refused(2, "--infer", "without an infer program")
 
 
 def test_missing_corpus(train, tmp_path):

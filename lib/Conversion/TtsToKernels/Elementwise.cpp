@@ -72,6 +72,20 @@ static Value sign(Formula f, Value x) {
   return f.select(P::OGT, x, zero, f.c(x, 1), negative);
 }
 
+/// Clamped before it is converted: past its range the conversion has no value.
+static Value roundToInt(Emitter &e, Value x) {
+  Formula f{e};
+  Value most = f.c(x, 2147483520.0), least = f.c(x, -2147483520.0);
+  Value y = math::RoundEvenOp::create(f.b, x);
+  y = f.select(P::OGT, y, most, most, y);
+  y = f.select(P::OLT, y, least, least, y);
+  y = f.select(P::UNO, y, y, f.c(x, 0), y);
+  Type i32 = f.b.getI32Type();
+  if (auto shaped = dyn_cast<VectorType>(x.getType()))
+    i32 = shaped.clone(i32);
+  return arith::FPToSIOp::create(f.b, i32, y);
+}
+
 static void populateArithmetic(Rules &rules) {
   pointwise<AddOp>(rules,
                    [](Formula f, Operands x) { return f.add(x[0], x[1]); });
@@ -93,6 +107,10 @@ static void populateArithmetic(Rules &rules) {
   rules.flatMap<CastOp>([](CastOp op, Emitter &e, const Position &at) -> Value {
     return e.convertFloat(e.emit(op.getX(), at), op.getType().getElementType());
   });
+  rules.flatMap<RoundToIntOp>(
+      [](RoundToIntOp op, Emitter &e, const Position &at) -> Value {
+        return roundToInt(e, e.emit(op.getX(), at));
+      });
 }
 
 static void populateActivations(Rules &rules) {

@@ -92,13 +92,17 @@ Bucket readBucket(const Json &json, uint64_t arenaBytes) {
   bucket.seconds = json.value("predicted_micro_batch_seconds", 0.0);
   if (bucket.microBatch < 1)
     damaged("a bucket has a micro-batch below 1");
-  for (const Json &input : json.at("inputs")) {
-    Tensor tensor = readTensor(input, arenaBytes, "input");
-    if (tensor.shape.empty() || tensor.shape[0] != bucket.microBatch)
-      damaged("input '" + tensor.name +
-              "' does not start with the micro-batch");
-    bucket.inputs.push_back(std::move(tensor));
-  }
+  auto readInputs = [&](const Json &list, std::vector<Tensor> &inputs) {
+    for (const Json &input : list) {
+      Tensor tensor = readTensor(input, arenaBytes, "input");
+      if (tensor.shape.empty() || tensor.shape[0] != bucket.microBatch)
+        damaged("input '" + tensor.name +
+                "' does not start with the micro-batch");
+      inputs.push_back(std::move(tensor));
+    }
+  };
+  readInputs(json.at("inputs"), bucket.inputs);
+  readInputs(json.value("infer_inputs", Json::array()), bucket.inferInputs);
   return bucket;
 }
 
@@ -166,6 +170,7 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
           {loss.at("name").get<std::string>(), loss.value("coefficient", 1.0)});
     for (const Json &output : json.value("outputs", Json::array()))
       outputs.push_back({output.at("bucket").get<uint32_t>(),
+                         output.value("program", "eval") == "infer",
                          readTensor(output, arenaBytes, "output")});
   } catch (const Json::exception &e) {
     damaged(e.what());

@@ -31,7 +31,8 @@ struct Tensor {
   std::vector<int64_t> shape;
   std::vector<std::string> dims; ///< names of the dims, "_" for a fixed one
   Slice at;
-  std::string lengths; ///< an input filled with the extents along this dim
+  std::string lengths; ///< an input filled with the extents along this dim,
+                       ///< or infer's output that gives them
 
   int64_t elements() const;
 };
@@ -54,6 +55,7 @@ struct Bucket {
   int64_t microBatch = 0;
   double seconds = 0; ///< predicted for one micro-batch, or 0
   std::vector<Tensor> inputs;
+  std::vector<Tensor> inferInputs; ///< from a request instead of the corpus
 
   /// The extent of a named dim, or 0.
   int64_t extent(const std::string &dim) const;
@@ -64,8 +66,10 @@ struct Loss {
   double coefficient = 1;
 };
 
+/// What eval or infer hands out.
 struct Output {
   uint32_t bucket = 0;
+  bool ofInfer = false;
   Tensor tensor;
 };
 

@@ -6,6 +6,7 @@
 
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Memory/Machine.h"
+#include "Runtime/Train/Infer.h"
 #include "Runtime/Train/Signals.h"
 #include "Runtime/Train/Train.h"
 #include "tts-runtime/Abi.h"
@@ -60,6 +61,8 @@ void run(int argc, char **argv) {
   if (!parseOptions(argc, argv, manifest.defaults, options))
     return;
   checkMemory(manifest);
+  if (!options.infer.empty())
+    return runInference(options, tts_table, tts_kernels);
   catchInterrupts();
   Run(options, tts_table, tts_kernels).run();
 }

@@ -11,9 +11,6 @@
 
 namespace tts::rt {
 
-namespace {
-
-/// Appends the corner `shape` of a tensor with extents `full`.
 void appendCorner(const char *from, const std::vector<int64_t> &full,
                   const std::vector<int64_t> &shape, uint64_t elementSize,
                   size_t dim, std::vector<char> &out) {
@@ -33,13 +30,11 @@ void appendCorner(const char *from, const std::vector<int64_t> &full,
                  out);
 }
 
-} // namespace
-
 Dump::Dump(const std::string &path, const Model &model, const Corpus &corpus,
            const Loader &loader, const std::vector<uint32_t> &wanted)
     : model(model), corpus(corpus), utterances(wanted) {
   for (const Output &output : model.manifest.outputs)
-    if (output.bucket == 0)
+    if (output.bucket == 0 && !output.ofInfer)
       outputs.push_back(&output.tensor);
   if (outputs.empty())
     throw Error(Exit::BadInput, "--dump-outputs", "the model has no outputs",

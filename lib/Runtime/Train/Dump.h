@@ -14,6 +14,12 @@
 
 namespace tts::rt {
 
+/// Appends the corner `shape` of a tensor with extents `full`, from dimension
+/// `dim` on.
+void appendCorner(const char *from, const std::vector<int64_t> &full,
+                  const std::vector<int64_t> &shape, uint64_t elementSize,
+                  size_t dim, std::vector<char> &out);
+
 class Dump {
 public:
   /// Lays the file out for these utterances and writes its header.

@@ -121,12 +121,15 @@ Tensor Model::find(const std::string &name, uint32_t bucket) const {
   if (kind == "denominator")
     return scalarOr("denominator." + rest);
   if (kind == "input" && bucket < manifest.buckets.size())
-    for (const Tensor &input : manifest.buckets[bucket].inputs)
-      if (input.name == rest)
-        return input;
-  if (kind == "output")
+    for (const auto *inputs : {&manifest.buckets[bucket].inputs,
+                               &manifest.buckets[bucket].inferInputs})
+      for (const Tensor &input : *inputs)
+        if (input.name == rest)
+          return input;
+  if (kind == "output" || kind == "infer")
     for (const Output &output : manifest.outputs)
-      if (output.bucket == bucket && output.tensor.name == rest)
+      if (output.bucket == bucket && output.ofInfer == (kind == "infer") &&
+          output.tensor.name == rest)
         return output.tensor;
   if (const Parameter *p = parameter(rest)) {
     Tensor tensor = p->value;

@@ -30,8 +30,8 @@ public:
 
   /// A tensor by its public name, or throws Exit::BadInput: a parameter's own
   /// name; grad:, moment1:, moment2:, ema: and a parameter; loss: or
-  /// denominator: and a loss; scalar:NAME; input: or output: and a name, of
-  /// the given bucket.
+  /// denominator: and a loss; scalar:NAME; input:, output: (of eval) or infer:
+  /// (its output) and a name, of the given bucket.
   Tensor find(const std::string &name, uint32_t bucket) const;
 
   /// A one-element F32 or F64 scalar as a double; the second form of a wider.

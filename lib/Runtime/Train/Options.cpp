@@ -19,7 +19,7 @@ namespace {
 }
 
 void addTraining(CLI::App &app, Options &o) {
-  app.add_option("--data", o.data, "corpus directory")->required();
+  app.add_option("--data", o.data, "corpus directory (not for --infer)");
   app.add_option("--steps", o.steps, "optimizer updates in all")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", o.seed, "of first values, order and draws (0)");
@@ -68,20 +68,34 @@ CLI::Option *addFiles(CLI::App &app, Options &o) {
   app.add_flag("--evaluate", o.evaluate,
                "no training: the validation split once");
   app.add_option("--dump-outputs", o.dumpOutputs,
-                 "with --evaluate: outputs of eval into this safetensors file");
+                 "with --evaluate or --infer: outputs into this safetensors "
+                 "file");
   app.add_option("--dump-utterances", o.dumpUtterances,
                  "whose outputs (default: the whole validation split)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->delimiter(',');
   app.add_option("--dump-order", o.dumpOrder,
                  "no training: utterances of every update into this file");
+  app.add_option("--infer", o.infer,
+                 "no training: speaks the requests of this safetensors file");
   return resume;
 }
 
 void checkTogether(const Options &o) {
-  bool trains = !o.evaluate && o.dumpOrder.empty();
-  if (!o.evaluate && (!o.dumpOutputs.empty() || !o.dumpUtterances.empty()))
-    usage("--dump-outputs", "needs --evaluate");
+  bool infers = !o.infer.empty();
+  bool trains = !o.evaluate && o.dumpOrder.empty() && !infers;
+  if (!infers && o.data.empty())
+    usage("--data", "is missing");
+  if (infers && (o.evaluate || !o.dumpOrder.empty()))
+    usage("--infer", "cannot be together with --evaluate or --dump-order");
+  if (infers && o.dumpOutputs.empty())
+    usage("--infer", "needs --dump-outputs, where its results go");
+  if (infers && o.initFrom.empty() && !o.resume)
+    usage("--infer", "needs weights: --init-from or --resume");
+  if (!o.evaluate && !infers && !o.dumpOutputs.empty())
+    usage("--dump-outputs", "needs --evaluate or --infer");
+  if (!o.evaluate && !o.dumpUtterances.empty())
+    usage("--dump-utterances", "needs --evaluate");
   if (!o.dumpUtterances.empty() && o.dumpOutputs.empty())
     usage("--dump-utterances", "needs --dump-outputs");
   if (o.evaluate && o.initFrom.empty() && !o.resume)

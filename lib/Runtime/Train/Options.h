@@ -37,6 +37,7 @@ struct Options {
   std::string dumpOutputs;
   std::vector<std::string> dumpUtterances;
   std::string dumpOrder;
+  std::string infer; ///< requests to speak
 };
 
 /// Parses the command line. False when there is nothing more to do (--help was

@@ -84,6 +84,9 @@ struct Differentiate : tts::impl::DifferentiateBase<Differentiate> {
       return failure();
     dropUnused(*update);
     buildEval(*train);
+    for (auto func : module.getOps<func::FuncOp>())
+      if (func->getAttr(kProgramAttr) == Builder(module).getStringAttr("infer"))
+        dropUnused(func);
     train->func.erase();
     return success();
   }

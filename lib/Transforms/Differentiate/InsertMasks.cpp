@@ -52,13 +52,21 @@ struct InsertMasks : tts::impl::InsertMasksBase<InsertMasks> {
       return emitError(op->getLoc())
              << "'" << op->getName() << "' mixes time steps along '" << time
              << "', but no argument holds its lengths; give the lengths' "
-                "argument tts.lengths = \""
+                "argument, or the op that computes them, tts.lengths = \""
              << time << "\"";
+    if (Operation *made = lengths.getDefiningOp();
+        made && !made->isBeforeInBlock(op))
+      return emitError(op->getLoc())
+             << "'" << op->getName() << "' mixes time steps along '" << time
+             << "' before its lengths are computed; compute them first";
     OpOperand *place = findPlace(&operand);
     Value &masked = masks[place->get()];
     if (!masked) {
       OpBuilder builder(op);
       builder.setInsertionPointAfterValue(place->get());
+      if (Operation *made = lengths.getDefiningOp();
+          made && !made->isBeforeInBlock(&*builder.getInsertionPoint()))
+        builder.setInsertionPointAfter(made);
       std::string name = getStableName(op->getLoc()) + ".mask";
       masked = MaskOp::create(
           builder, NameLoc::get(builder.getStringAttr(name), op->getLoc()),

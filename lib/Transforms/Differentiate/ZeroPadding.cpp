@@ -12,6 +12,11 @@ ZeroPadding::ZeroPadding(func::FuncOp func) : func(func) {
     if (auto time = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                       kLengthsAttr))
       lengths[time.getValue()] = argument;
+  // Lengths may also be computed: frames that predicted durations add up to.
+  func.walk([&](Operation *op) {
+    if (auto time = op->getAttrOfType<StringAttr>(kLengthsAttr))
+      lengths.try_emplace(time.getValue(), op->getResult(0));
+  });
 }
 
 StringRef ZeroPadding::getTimeName(Value value) {

@@ -16,7 +16,8 @@ public:
   explicit ZeroPadding(mlir::func::FuncOp func);
 
   bool isZero(mlir::Value value);
-  /// The lengths that belong to a time dimension's name, or null.
+  /// The lengths that belong to a time dimension's name, an argument or an op's
+  /// result, or null.
   mlir::Value getLengths(llvm::StringRef time) const {
     return lengths.lookup(time);
   }

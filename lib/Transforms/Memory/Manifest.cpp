@@ -143,10 +143,13 @@ private:
     return b.getArrayAttr(names);
   }
 
-  ArrayAttr buildInputs(int64_t bucket) {
+  /// What the bucket's programs of an update and of evaluation read, or what
+  /// infer reads: that comes from elsewhere than the corpus.
+  ArrayAttr buildInputs(int64_t bucket, bool ofInfer) {
     llvm::MapVector<StringAttr, Attribute> inputs;
     for (Program &program : programs) {
-      if (program.bucket != bucket)
+      if (program.bucket != bucket ||
+          (program.kind == TTS_PROGRAM_INFER) != ofInfer)
         continue;
       for (BlockArgument argument : program.func.getArguments()) {
         DictionaryAttr attributes =
@@ -180,10 +183,14 @@ private:
       Fields dims;
       for (auto [name, size] : llvm::zip(bucket.getNames(), bucket.getSizes()))
         dims.push_back(named(name, integer(size)));
-      list.push_back(b.getDictionaryAttr(
-          {named("dims", b.getDictionaryAttr(dims)),
-           named("micro_batch", integer(plan.getMicroBatches()[index])),
-           named("inputs", buildInputs(index))}));
+      Fields fields = {
+          named("dims", b.getDictionaryAttr(dims)),
+          named("micro_batch", integer(plan.getMicroBatches()[index])),
+          named("inputs", buildInputs(index, /*ofInfer=*/false))};
+      if (ArrayAttr inputs = buildInputs(index, /*ofInfer=*/true);
+          !inputs.empty())
+        fields.push_back(named("infer_inputs", inputs));
+      list.push_back(b.getDictionaryAttr(fields));
     }
     return b.getArrayAttr(list);
   }
@@ -203,8 +210,13 @@ private:
         Place place = program.place(value);
         Fields fields = tensor(name, cast<RankedTensorType>(value.getType()),
                                place.storage->offset + place.offset);
+        DictionaryAttr attributes = func.getResultAttrDict(i);
         fields.push_back(named("bucket", integer(program.bucket)));
-        fields.push_back(named("dims", buildDims(func.getResultAttrDict(i))));
+        fields.push_back(named("dims", buildDims(attributes)));
+        if (program.kind == TTS_PROGRAM_INFER)
+          fields.push_back(named("program", b.getStringAttr("infer")));
+        if (auto lengths = attributes.getAs<StringAttr>(kLengthsAttr))
+          fields.push_back(named("lengths", lengths));
         list.push_back(b.getDictionaryAttr(fields));
       }
     }

@@ -22,9 +22,10 @@ llvm::LogicalResult checkNamedSizes(mlir::ModuleOp module);
 
 //===-- programs ----------------------------------------------------------===//
 
-/// One training function, no program.
+/// One training function, perhaps one infer, no other program.
 llvm::LogicalResult checkTrainOnly(mlir::ModuleOp module);
-/// The six programs of an update, once each, and no training function.
+/// The six programs of an update, once each, perhaps infer, and no training
+/// function.
 llvm::LogicalResult checkPrograms(mlir::ModuleOp module);
 /// A role and name occur once among arguments and once among results.
 llvm::LogicalResult checkUniqueRoles(mlir::ModuleOp module);
@@ -34,6 +35,9 @@ llvm::LogicalResult checkArgumentsUsed(mlir::ModuleOp module);
 llvm::LogicalResult checkStash(mlir::ModuleOp module);
 /// Every loss has a denominator, and the other way round.
 llvm::LogicalResult checkDenominators(mlir::ModuleOp module);
+/// infer reads the training function's parameters and inputs only, hands out
+/// outputs only, and has no op that acts in training only.
+llvm::LogicalResult checkInfer(mlir::ModuleOp module);
 /// Two results are two values: they get storage of their own.
 llvm::LogicalResult checkDistinctResults(mlir::ModuleOp module);
 

@@ -18,19 +18,27 @@ static unsigned countPrograms(ModuleOp module, StringRef name) {
   });
 }
 
+/// A model may say how to speak, once.
+static LogicalResult checkAtMostOneInfer(ModuleOp module) {
+  if (unsigned count = countPrograms(module, "infer"); count > 1)
+    return emitError(module.getLoc())
+           << count << " functions are program 'infer'; keep one";
+  return success();
+}
+
 LogicalResult tts::checkTrainOnly(ModuleOp module) {
   for (StringRef name : kUpdatePrograms)
     if (countPrograms(module, name))
       return emitError(module.getLoc())
              << "program '" << name
              << "' is made by Differentiate; a model file "
-                "has the training function alone";
+                "has the training function and perhaps infer";
   if (unsigned count = countPrograms(module, "train"); count != 1)
     return emitError(module.getLoc())
            << count
            << " training functions; give one the attribute tts.program = "
               "\"train\"";
-  return success();
+  return checkAtMostOneInfer(module);
 }
 
 LogicalResult tts::checkPrograms(ModuleOp module) {
@@ -41,6 +49,7 @@ LogicalResult tts::checkPrograms(ModuleOp module) {
                                  << " times instead of once";
       kept = false;
     }
+  kept &= succeeded(checkAtMostOneInfer(module));
   if (func::FuncOp train = findProgram(module, "train"))
     return emitError(train.getLoc())
            << "the training function is still there; run "

@@ -46,6 +46,20 @@ def _flite():
 
 def words_of(text: str) -> list[list[str]]:
     """The phones of `text`, one list per spoken word ("I'd" is one word or two, as flite sees it)."""
+    return _read(text)[0]
+
+
+def phones_of(text: str) -> list[str]:
+    """What a voice is to speak: the words' phones, with silences at both ends and where flite breaks the phrase."""
+    words, breaks = _read(text)
+    spoken = []
+    for index, word in enumerate(words):
+        spoken += [SILENCE, *word] if index == 0 or index in breaks else word
+    return [*spoken, SILENCE] if spoken else []
+
+
+def _read(text: str) -> tuple[list[list[str]], set[int]]:
+    """The words, and the numbers of those before which flite pauses."""
     library, voice = _flite()
     utterance = library.new_utterance()
     library.utt_set_input_text(utterance, text.encode("ascii", "replace"))
@@ -53,11 +67,14 @@ def words_of(text: str) -> list[list[str]]:
     library.utt_synth_text2segs(utterance)
     words: list[list[str]] = []
     names: list[str] = []
+    breaks: set[int] = set()
     previous = None
     segment = library.relation_head(library.utt_relation(utterance, b"Segment"))
     while segment:
         phone = library.ffeature_string(segment, b"name").decode()
-        if phone != "pau":
+        if phone == "pau":
+            breaks.add(len(words))
+        else:
             word = library.path_to_item(segment, b"R:SylStructure.parent.parent")
             if word != previous:
                 words.append([])
@@ -67,7 +84,7 @@ def words_of(text: str) -> list[list[str]]:
         segment = library.item_next(segment)
     library.delete_utterance(utterance)
     _full_the_before_vowels(words, names)
-    return words
+    return words, breaks
 
 
 def _full_the_before_vowels(words: list[list[str]], names: list[str]) -> None:

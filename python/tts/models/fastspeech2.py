@@ -1,4 +1,7 @@
-"""FastSpeech 2 without PostNet (arXiv:2006.04558): phones to mels with given durations, pitch and energy in training."""
+"""FastSpeech 2 without PostNet (arXiv:2006.04558): phones to mels.
+
+Durations, pitch and energy are the true ones in @train (teacher forcing) and the predicted ones in @infer.
+"""
 
 import json
 import sys
@@ -131,7 +134,7 @@ class BinnedEmbedding(nn.Module):
 
 
 class VarianceAdaptor(nn.Module):
-    """Predicts duration, pitch and energy per phone, and adds the true pitch and energy (teacher forcing)."""
+    """Predicts duration, pitch and energy per phone, and adds embeddings of the pitch and energy that it is to speak with."""
 
     def __init__(self, c: Config):
         super().__init__()
@@ -141,13 +144,14 @@ class VarianceAdaptor(nn.Module):
         self.pitch_bins = BinnedEmbedding(c.bins, c.channels, c.pitch_range)
         self.energy_bins = BinnedEmbedding(c.bins, c.channels, c.energy_range)
 
-    def forward(self, x, lengths, pitch, energy):
+    def forward(self, x, lengths, spoken_pitch, spoken_energy):
+        """`spoken_…` are functions of the predicted value."""
         log_durations = self.duration(x, lengths)
-        predicted_pitch = self.pitch(x, lengths)
-        x = x + self.pitch_bins(pitch)
-        predicted_energy = self.energy(x, lengths)
-        x = x + self.energy_bins(energy)
-        return x, log_durations, predicted_pitch, predicted_energy
+        pitch = self.pitch(x, lengths)
+        x = x + self.pitch_bins(spoken_pitch(pitch))
+        energy = self.energy(x, lengths)
+        x = x + self.energy_bins(spoken_energy(energy))
+        return x, log_durations, pitch, energy
 
 
 class FastSpeech2(nn.Module):
@@ -162,14 +166,60 @@ class FastSpeech2(nn.Module):
         self.decoder_positions = nn.Sinusoid()
 
     def forward(self, phones, phone_lengths, durations, pitch, energy, mel_lengths):
+        x = self.encode(phones, phone_lengths)
+        x, *predicted = self.variance(x, phone_lengths, lambda _: pitch, lambda _: energy)
+        return self.decode(x, durations, mel_lengths), *predicted
+
+    def encode(self, phones, phone_lengths):
         x = self.encoder_positions(self.embedding(phones))
         for block in self.encoder:
             x = block(x, phone_lengths)
-        x, *predicted = self.variance(x, phone_lengths, pitch, energy)
+        return x
+
+    def decode(self, x, durations, mel_lengths):
         x = self.decoder_positions(ops.length_regulate(x, durations, "frames"))
         for block in self.decoder:
             x = block(x, mel_lengths)
-        return self.mel(x), *predicted
+        return self.mel(x)
+
+    def speak(self, phones, phone_lengths, duration_scale, pitch_shift, energy_shift) -> dict[str, nn.Value]:
+        """Everything predicted; a scale of the durations and shifts of pitch and energy, per phone, are the caller's."""
+        x = self.encode(phones, phone_lengths)
+        x, log_durations, pitch, energy = self.variance(
+            x, phone_lengths, lambda predicted: predicted + pitch_shift, lambda predicted: predicted + energy_shift
+        )
+        durations = spoken_durations(log_durations, duration_scale)
+        wanted, mel_lengths = spoken_frames(durations)
+        mel = self.decode(x, durations, mel_lengths)
+        told = {"mel": mel, "mel_lengths": mel_lengths, "wanted_frames": wanted, "durations": durations}
+        return told | {"pitch": pitch, "energy": energy}
+
+
+def spoken_durations(log_durations, scale):
+    """The nearest whole number of frames to scale · (e^p - 1), p predicted; none below 0, none in the padding."""
+    grown = ops.exp(log_durations, name="grown_durations")
+    ones = ops.full(grown.graph, 1.0, grown.shape, name="one_frame")
+    return ops.round_to_int(ops.relu(ops.mul(ops.sub(grown, ones), scale)), name="spoken_durations")
+
+
+def spoken_frames(durations) -> tuple[nn.Value, nn.Value]:
+    """How many frames each utterance wants, and how many of them the bucket has."""
+    graph = durations.graph
+    wanted = ops.round_to_int(ops.sum_to(ops.cast(durations), [0]), name="wanted_frames")
+    frames = ops.mask(ops.full(graph, 1.0, FRAMES, name="every_frame"), wanted, name="wanted_and_there")
+    return wanted, ops.round_to_int(ops.sum_to(frames, [0]), lengths="frames", name="mel_lengths")
+
+
+def build_infer(c: Config) -> nn.Graph:
+    """The program that speaks. Controls are neutral at 1, 0 and 0; pitch and energy count in standard deviations."""
+    graph = nn.Graph("infer")
+    model = FastSpeech2(c).bind(graph)
+    phones = graph.input("phones", PHONES, "i32")
+    phone_lengths = graph.input("phone_lengths", ("batch",), "i32", lengths="text")
+    controls = [graph.input(name, PHONES) for name in ("duration_scale", "pitch_shift", "energy_shift")]
+    for name, value in model.speak(phones, phone_lengths, *controls).items():
+        graph.output(name, value, lengths="frames" if name == "wanted_frames" else None)
+    return graph
 
 
 def build(c: Config) -> tuple[nn.Graph, FastSpeech2]:
@@ -206,6 +256,7 @@ def text(c: Config, features_hash: str | None = None) -> str:
     return graph.text(
         batch=c.batch,
         buckets=list(c.buckets),
+        infer=build_infer(c),
         hardware="host",
         features_hash=features_hash,
         optimizer="adamw",

@@ -1,4 +1,4 @@
-"""The builder: one @train function in the making, its arguments, ops, losses and outputs, written as MLIR text."""
+"""The builder: a function in the making, @train or @infer, its arguments, ops, losses and outputs, written as MLIR text."""
 
 from contextlib import contextmanager
 
@@ -41,12 +41,14 @@ class Value:
 
 
 class Graph:
-    """A training function. Arguments come in the order they are declared, ops in the order they are made."""
+    """One program of a model file. Arguments come in the order they are declared, ops in the order they are made."""
 
-    def __init__(self):
+    def __init__(self, program: str = "train"):
         from tts.nn import ops
 
-        self.ops = ops
+        if program not in ("train", "infer"):
+            raise GraphError(f"graph: no program {program!r}; it is train or infer")
+        self.ops, self.program = ops, program
         self._arguments: dict[str, tuple[Value, dict]] = {}
         self._lines: list[str] = []
         self._results: list[tuple[Value, dict]] = []
@@ -54,6 +56,11 @@ class Graph:
         self._scope = ""
         self._names: dict[str, int] = {}
         self._next = 0
+
+    @property
+    def training(self) -> bool:
+        """Whether what acts in training only (dropout) belongs here."""
+        return self.program == "train"
 
     # Arguments
 
@@ -139,35 +146,48 @@ class Graph:
         self._result("loss", name, total, {"tts.coefficient": float(coefficient)})
         self._result("denominator", name, denominator, {})
 
-    def output(self, name: str, value: Value):
-        """A tensor that the evaluation program also returns."""
-        self._result("output", name, value, {})
+    def output(self, name: str, value: Value, lengths: str | None = None):
+        """A tensor that evaluation, or infer, returns; with `lengths`, the extents that infer gives that dimension."""
+        self._result("output", name, value, {"tts.lengths": lengths} if lengths else {})
 
-    def text(self, *, batch: int, buckets: list[dict[str, int]], **attributes) -> str:
-        """The module; keyword attributes get the prefix `tts.`: `lr=1e-3` is `tts.lr`."""
+    def text(self, *, batch: int, buckets: list[dict[str, int]], infer: "Graph | None" = None, **attributes) -> str:
+        """The module, with the program `infer` beside it; keyword attributes get the prefix `tts.`: `lr=1e-3` is `tts.lr`."""
         if not any("tts.loss" in a for _, a in self._results):
             raise GraphError("model: it has no loss; call graph.loss(name, sum, denominator)")
-        self._check_buckets(buckets)
+        self._check_buckets(buckets, [self, infer] if infer else [self])
+        for name in infer._parameters() - self._parameters() if infer else ():
+            raise GraphError(f"infer: {name} is no parameter of train; bind the same model to both graphs")
         head = {"tts.batch": batch, "tts.buckets": Raw("[" + ", ".join(map(bucket_text, buckets)) + "]")}
         head |= {f"tts.{key}": value for key, value in attributes.items() if value is not None}
-        arguments = ",\n      ".join(f"{v.name}: {v.type} {dictionary_text(a)}" for v, a in self._arguments.values())
-        results = ",\n      ".join(f"{v.type} {dictionary_text(a)}" for v, a in self._results)
-        values = ", ".join(v.name for v, _ in self._results)
-        types = ", ".join(str(v.type) for v, _ in self._results)
         lines = [
             "module attributes {" + ", ".join(f"{k} = {attribute_text(v)}" for k, v in head.items()) + "} {",
-            f"  func.func @train(\n      {arguments})\n    -> (\n      {results})",
-            '      attributes {tts.program = "train"} {',
-            *(f"    {line}" for line in self._lines),
-            f"    return {values} : {types}",
-            "  }",
+            *self._function(),
+            *(infer._function() if infer else ()),
             "}",
         ]
         return "\n".join(lines) + "\n"
 
-    def _check_buckets(self, buckets):
-        used = {s for v, _ in self._arguments.values() for s in v.shape if isinstance(s, str)} - {"batch"}
-        used |= {a["tts.lengths"] for _, a in self._arguments.values() if "tts.lengths" in a}
+    def _function(self) -> list[str]:
+        arguments = ",\n      ".join(f"{v.name}: {v.type} {dictionary_text(a)}" for v, a in self._arguments.values())
+        results = ",\n      ".join(f"{v.type} {dictionary_text(a)}" for v, a in self._results)
+        values = ", ".join(v.name for v, _ in self._results)
+        types = ", ".join(str(v.type) for v, _ in self._results)
+        return [
+            f"  func.func @{self.program}(\n      {arguments})\n    -> (\n      {results})",
+            f'      attributes {{tts.program = "{self.program}"}} {{',
+            *(f"    {line}" for line in self._lines),
+            f"    return {values} : {types}",
+            "  }",
+        ]
+
+    def _parameters(self) -> set[str]:
+        return {name for name, (_, a) in self._arguments.items() if "tts.param" in a}
+
+    @staticmethod
+    def _check_buckets(buckets, graphs: "list[Graph]"):
+        arguments = [argument for graph in graphs for argument in graph._arguments.values()]
+        used = {s for v, _ in arguments for s in v.shape if isinstance(s, str)} - {"batch"}
+        used |= {a["tts.lengths"] for _, a in arguments if "tts.lengths" in a}
         for bucket in buckets:
             if set(bucket) != used:
                 raise GraphError(

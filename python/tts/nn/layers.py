@@ -77,14 +77,14 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """Dropout in training; with rate 0 nothing is written."""
+    """Dropout in training; with rate 0, and in infer, nothing is written."""
 
     def __init__(self, rate: float):
         super().__init__()
         self.rate = rate
 
     def forward(self, x):
-        return ops.dropout(x, self.rate) if self.rate > 0 else x
+        return ops.dropout(x, self.rate) if self.rate > 0 and x.graph.training else x
 
 
 class SelfAttention(Module):

@@ -66,6 +66,14 @@ def cast(x: Value, dtype: str = "f32", name: str = "cast") -> Value:
     return x.graph.emit(place, f"cast {x.name}", f"{x.type} to {to}", [to])
 
 
+def round_to_int(x: Value, lengths: str | None = None, name: str = "round_to_int") -> Value:
+    """The nearest i32, ties to even; with `lengths`, the result is each utterance's extent along that dimension."""
+    place, to = x.graph.op_name(name), TensorType(x.shape, "i32")
+    _require_float(place, x)
+    attributes = {"tts.lengths": lengths} if lengths else None
+    return x.graph.emit(place, f"round_to_int {x.name}", f"{x.type} to {to}", [to], attributes)
+
+
 # Shape
 
 

@@ -70,3 +70,10 @@ func.func @cast(%x: tensor<?x?xi32, #tts.dims<batch, text>>) -> tensor<?x?xbf16,
   %1 = tts.cast %0 : tensor<?x?xf32, #tts.dims<batch, text>> to tensor<?x?xbf16, #tts.dims<batch, text>>
   return %1 : tensor<?x?xbf16, #tts.dims<batch, text>>
 }
+
+// CHECK-LABEL: func @round_to_int(
+func.func @round_to_int(%x: tensor<?xf64, #tts.dims<batch>>) -> tensor<?xi32, #tts.dims<batch>> {
+  // CHECK: tts.round_to_int %{{.*}} {tts.lengths = "frames"} : tensor<?xf64, #tts.dims<batch>> to tensor<?xi32, #tts.dims<batch>>
+  %0 = tts.round_to_int %x {tts.lengths = "frames"} : tensor<?xf64, #tts.dims<batch>> to tensor<?xi32, #tts.dims<batch>>
+  return %0 : tensor<?xi32, #tts.dims<batch>>
+}

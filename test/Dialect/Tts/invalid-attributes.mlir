@@ -78,3 +78,19 @@ func.func private @dims_unnamed(tensor<?x8xf32, #tts.dims<_, _>>)
 
 // expected-error @+1 {{#tts.dims: a '?' has a name and a static dimension is '_', found 'channel'}}
 func.func private @dims_static(tensor<?x8xf32, #tts.dims<batch, channel>>)
+
+// -----
+
+func.func @lengths_of_floats(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'tts.lengths' must be a string, the dimension whose extents this op's result, i32 [batch], holds}}
+  %0 = tts.relu %x {tts.lengths = "frames"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @round_shape(%x: tensor<8xf32>) {
+  // expected-error @+1 {{failed to verify that all of {x, y} have same shape}}
+  %0 = tts.round_to_int %x : tensor<8xf32> to tensor<9xi32>
+  return
+}

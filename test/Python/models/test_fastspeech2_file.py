@@ -22,6 +22,13 @@ def write(*arguments, folder=None):
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
 
 
+def programs(module: str) -> tuple[str, str]:
+    """The module up to @infer, and the rest."""
+    train, separator, infer = module.partition("func.func @infer(")
+    assert separator and "func.func @train(" in train
+    return train, infer
+
+
 def by_hand(c) -> int:
     """Trained numbers, from the sizes alone."""
     d, f, v = c.channels, c.filter, c.variance_filter
@@ -37,10 +44,10 @@ def by_hand(c) -> int:
 def test_parameters(tmp_path, size, least, most):
     done = write(f"--size={size}", "-o", tmp_path / "model.mlir")
     assert done.returncode == 0, done.stderr
-    module = (tmp_path / "model.mlir").read_text()
-    shapes = re.findall(
-        r'%\S+: tensor<([\dx]*)f32> \{tts\.param = "([^"]+)", tts\.init = #tts\.init<[^>]+>(, tts.frozen)?\}', module
-    )
+    module, infer = programs((tmp_path / "model.mlir").read_text())
+    parameter = r'%\S+: tensor<([\dx]*)f32> \{tts\.param = "([^"]+)", tts\.init = #tts\.init<[^>]+>(, tts.frozen)?\}'
+    shapes = re.findall(parameter, module)
+    assert re.findall(parameter, infer) == shapes
     trained = sum(prod(map(int, shape.split("x")[:-1])) for shape, _, frozen in shapes if not frozen)
     assert trained == by_hand(SIZES[size]) == FastSpeech2(SIZES[size]).parameter_count(trainable_only=True)
     assert least < trained < most
@@ -48,20 +55,27 @@ def test_parameters(tmp_path, size, least, most):
 
 
 def test_every_op_has_its_own_name():
-    lines = [line for line in text(SIZES["tiny"]).splitlines() if re.match(r"\s+%.* = tts\.", line)]
+    module, infer = programs(text(SIZES["tiny"]))
+    lines = [line for line in module.splitlines() if re.match(r"\s+%.* = tts\.", line)]
     names = [re.search(r'loc\("([^"]+)"\)$', line).group(1) for line in lines]
     assert len(lines) > 150 and len(set(names)) == len(names)
     assert {"encoder.0.ffn.relu", "variance.pitch.conv1.conv1d", "decoder.1.attention.attention"} <= set(names)
     streams = [re.search(r'stream = "([^"]+)"', line).group(1) for line in lines if "tts.dropout" in line]
     assert len(streams) == len(set(streams)) == 2 * 4 + 3 * 2 and set(streams) <= set(names)
+    spoken = re.findall(r' = tts\.[^\n]* loc\("([^"]+)"\)', infer)
+    assert len(set(spoken)) == len(spoken) and not set(streams) & set(spoken)
 
 
 def test_four_losses_and_outputs():
-    module = text(SIZES["tiny"])
+    module, infer = programs(text(SIZES["tiny"]))
     assert re.findall(r'tts\.loss = "(\w+)"', module) == ["mel", "duration", "pitch", "energy"]
     assert re.findall(r'tts\.denominator = "(\w+)"', module) == ["mel", "duration", "pitch", "energy"]
     assert re.findall(r'tts\.output = "(\w+)"', module) == ["mel", "log_durations", "pitch", "energy"]
     assert "{per = 80.0 : f64}" in module
+    spoken = ["mel", "mel_lengths", "wanted_frames", "durations", "pitch", "energy"]
+    assert re.findall(r'tts\.output = "(\w+)"', infer) == spoken
+    inputs = ["phones", "phone_lengths", "duration_scale", "pitch_shift", "energy_shift"]
+    assert re.findall(r'tts\.input = "(\w+)"', infer) == inputs and "tts.dropout" not in infer
 
 
 def test_flags(tmp_path):

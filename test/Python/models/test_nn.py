@@ -93,6 +93,8 @@ def wrong_cases():
         ("loss l", lambda: graph.loss("l", y, y), "sum_to"),
         ("Linear", lambda: nn.Linear(8, 3)(x), "bind"),
         ("model", lambda: graph.text(batch=1, buckets=[]), "loss"),
+        ("round_to_int", lambda: ops.round_to_int(ids), "no float tensor"),
+        ("graph", lambda: nn.Graph("eval"), "train or infer"),
     ]
 
 
@@ -103,6 +105,28 @@ def test_errors(case):
         make()
     assert re.fullmatch(r"[^:;]+: [^;]+; [^;]+", str(error.value))
     assert str(error.value).startswith(f"{place}") and part in str(error.value)
+
+
+def speaking_graph(name: str):
+    graph = nn.Graph("infer")
+    x = graph.input("x", ("batch", "text", 8))
+    layer = nn.Linear(8, 8).bind(graph, name)
+    y = nn.Dropout(0.5).bind(graph, "dropout")(layer(x))
+    graph.output("n", ops.round_to_int(ops.sum_to(y, [0]), lengths="text"), lengths="text")
+    return graph
+
+
+def test_a_program_that_speaks_stands_beside_train():
+    graph, x, n = graph_with_x()
+    layer = nn.Linear(8, 8).bind(graph, "shared")
+    graph.loss("l", ops.mse_loss(layer(x), x, n), ops.count(n))
+    text = graph.text(batch=2, buckets=[{"text": 4}], infer=speaking_graph("shared"))
+    infer = text.partition("func.func @infer(")[2]
+    assert 'tts.param = "shared.weight"' in infer and 'attributes {tts.program = "infer"}' in infer
+    assert 'tts.output = "n", tts.lengths = "text"' in infer and '{tts.lengths = "text"} :' in infer
+    assert "tts.dropout" not in infer and "tts.loss" not in infer and "func.func @train(" in text
+    with pytest.raises(nn.GraphError, match=r"infer: own\.\w+ is no parameter of train; bind the same model"):
+        graph.text(batch=2, buckets=[{"text": 4}], infer=speaking_graph("own"))
 
 
 def test_buckets_name_every_dimension():

@@ -81,3 +81,13 @@ func.func private @quotients(%a: tensor<64xf32>, %x: tensor<64xf32>) -> (tensor<
   %2 = tts.accumulate %a, %1 : tensor<64xf32>
   return %2 : tensor<64xf32>
 }
+
+// CHECK-LABEL: llvm.func @tts_durations(
+// CHECK:         llvm.call_intrinsic "llvm.roundeven"
+// PTX-LABEL: .entry tts_durations(
+// PTX:         cvt.rni.f32.f32
+// PTX:         cvt.rzi.s32.f32
+func.func private @durations(%x: tensor<64xf32>) -> tensor<64xi32> attributes {rt.kernel} {
+  %0 = tts.round_to_int %x : tensor<64xf32> to tensor<64xi32>
+  return %0 : tensor<64xi32>
+}

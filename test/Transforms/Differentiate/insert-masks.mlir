@@ -119,3 +119,16 @@ func.func @length_regulator(%n: !lengths {tts.input = "n", tts.lengths = "text"}
   %1 = tts.length_regulate %0, %d : !x, tensor<?x?xi32, #tts.dims<batch, text>> to tensor<?x?x8xf32, #tts.dims<batch, frames, _>>
   return %1 : tensor<?x?x8xf32, #tts.dims<batch, frames, _>>
 }
+
+// Lengths that are computed serve like an argument's; a mask stands behind them.
+// CHECK-LABEL: func @computed_lengths(
+func.func @computed_lengths(%x: !x {tts.input = "x"}, %n: tensor<?xf32, #tts.dims<batch>> {tts.input = "n"}, %w: !w {tts.param = "w"}) -> !x {
+  // CHECK: tts.sigmoid
+  // CHECK-NEXT: %[[N:.*]] = tts.round_to_int
+  // CHECK-NEXT: %[[M:.*]] = tts.mask %{{.*}}, %[[N]]
+  // CHECK-NEXT: tts.conv1d %[[M]]
+  %0 = tts.sigmoid %x : !x
+  %1 = tts.round_to_int %n {tts.lengths = "text"} : tensor<?xf32, #tts.dims<batch>> to !lengths
+  %2 = tts.conv1d %0, %w {left = 1 : i64} : !x, !w to !x
+  return %2 : !x
+}

@@ -22,6 +22,19 @@ module attributes {tts.buckets = [#tts.bucket<text = 8, frames = 16>, #tts.bucke
     return %y : tensor<?x?x80xf32, #tts.dims<batch, frames, _>>
   }
 
+  // The program that speaks, as every other.
+  // CHECK-LABEL: func.func @infer_b0(
+  // CHECK-SAME: tensor<4x8xf32> {tts.dims = #tts.dims<batch, text>, tts.input = "durations"}
+  // CHECK-SAME: -> (tensor<4xi32> {tts.dims = #tts.dims<batch>, tts.lengths = "frames", tts.output = "wanted"})
+  // CHECK-LABEL: func.func @infer_b1(
+  // CHECK-SAME: tensor<2x12xf32>
+  func.func @infer(%d: tensor<?x?xf32, #tts.dims<batch, text>> {tts.input = "durations"})
+      -> (tensor<?xi32, #tts.dims<batch>> {tts.output = "wanted", tts.lengths = "frames"}) attributes {tts.program = "infer"} {
+    %s = tts.sum_to %d dims [0] : tensor<?x?xf32, #tts.dims<batch, text>> to tensor<?xf32, #tts.dims<batch>>
+    %n = tts.round_to_int %s : tensor<?xf32, #tts.dims<batch>> to tensor<?xi32, #tts.dims<batch>>
+    return %n : tensor<?xi32, #tts.dims<batch>>
+  }
+
   // CHECK-LABEL: func.func @zero(
   // CHECK-NOT: tts.bucket_index
   func.func @zero(%g: tensor<3xf32> {tts.gradient = "w"}) -> (tensor<3xf32> {tts.gradient = "w"}) attributes {tts.program = "zero"} {

@@ -180,6 +180,30 @@ void SmallTable::addPrograms() {
   }
 }
 
+void SmallTable::addInfer() {
+  for (uint32_t bucket : {0u, 1u}) {
+    const uint64_t size = 64 * (bucket + 1);
+    const std::string suffix = std::to_string(bucket);
+    beginProgram("infer", TTS_PROGRAM_INFER, bucket);
+    const uint32_t hidden = addTransient("infer.hidden" + suffix,
+                                         TTS_CLASS_ACTIVATIONS, 1984, size);
+    addEntry("read" + suffix, {{buffer("w"), TTS_READ},
+                               {buffer("batch"), TTS_READ, size},
+                               {hidden, TTS_WRITE}});
+    const uint32_t speech = addTransient(
+        "speech" + suffix, TTS_CLASS_ACTIVATIONS, 1984 + size, size);
+    addEntry("speak" + suffix, {{hidden, TTS_READ}, {speech, TTS_WRITE}});
+    manifest["buckets"][bucket]["infer_inputs"] = {
+        {{"name", "text"}, {"offset", 1664}, {"size", size}}};
+    manifest["outputs"].push_back({{"name", "mel"},
+                                   {"bucket", bucket},
+                                   {"program", "infer"},
+                                   {"offset", 1984 + size},
+                                   {"size", size}});
+  }
+  listBuffers();
+}
+
 void SmallTable::addManifest() {
   auto place = [&](const char *name) {
     const TtsBuffer &b = buffers[buffer(name)];

@@ -34,6 +34,9 @@ struct SmallTable {
 
   uint32_t buffer(const std::string &name) const;
   uint32_t program(const std::string &name, uint32_t bucket) const;
+  /// A program that speaks, for each bucket: w and its own input `text`, which
+  /// lies where the corpus's `x` does, make `speech`.
+  void addInfer();
   void removeOperand(uint32_t index);
   /// Out of the table and of the certificate; its accesses stay.
   void removeBuffer(uint32_t index);

@@ -160,6 +160,36 @@ TYPED_TEST(Elementwise, Gelu) {
   }
 }
 
+TYPED_TEST(Elementwise, RoundToInt) {
+  using T = TypeParam;
+  Compiled compiled(fill(R"(
+    func.func private @k(%x: tensor<2x19x$T>) -> tensor<2x19xi32> attributes {rt.kernel} {
+      %y = tts.round_to_int %x : tensor<2x19x$T> to tensor<2x19xi32>
+      return %y : tensor<2x19xi32>
+    })",
+                         {{"T", nameOf<T>()}}));
+  std::vector<T> x = random<T>(38, 1, 100);
+  const int32_t most = 2147483520;
+  const std::pair<double, int32_t> special[] = {
+      {0.5, 0},      {1.5, 2},
+      {2.5, 2},      {-0.5, 0},
+      {-1.5, -2},    {kNaN, 0},
+      {kInf, most},  {-kInf, -most},
+      {3e9, most},   {-3e9, -most},
+      {-0.0, 0},     {1e-30, 0},
+      {16777217, 0}, {2147483520.0, most}};
+  std::vector<int32_t> y(38), expected;
+  for (T value : x)
+    expected.push_back(int32_t(std::nearbyint(value)));
+  for (size_t i = 0; i < std::size(special); ++i) {
+    x[2 * i] = T(special[i].first); // some in both rows
+    expected[2 * i] =
+        special[i].first == 16777217 ? int32_t(x[2 * i]) : special[i].second;
+  }
+  run(compiled["k"], {x, y});
+  EXPECT_EQ(y, expected);
+}
+
 /// Over the range that training meets: the error in units in the last place.
 TEST(Accuracy, F32Functions) {
   const int64_t count = 4096;

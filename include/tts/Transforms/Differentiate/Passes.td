@@ -10,7 +10,8 @@ def InsertMasks : Pass<"tts-insert-masks", "::mlir::func::FuncOp"> {
   let description = [{
     Before each op with `TimeMixingOpInterface` an operand that is not provably
     zero at padded time steps goes through `tts.mask`, with the lengths that
-    `tts.lengths` ties to the name of the operand's dimension 1. The mask goes
+    `tts.lengths`, on an argument or on the op that computes them, ties to the
+    name of the operand's dimension 1. The mask goes
     above pointwise ops that keep zeros (relu), so that one tensor instead of
     two is kept for the gradient.
 
@@ -29,7 +30,8 @@ def Differentiate : Pass<"tts-differentiate", "::mlir::ModuleOp"> {
   let description = [{
     Reverse mode through `DifferentiableOpInterface`, on symbolic shapes. The
     function with `tts.program = "train"` is replaced by the six programs of one
-    optimizer update. What backward needs of forward crosses as explicit values
+    optimizer update; one with `tts.program = "infer"` only loses the arguments
+    that it does not read. What backward needs of forward crosses as explicit values
     (`tts.stash`); gradients accumulate in place over micro-batches.
 
     Assumes: every loss has a denominator of the same name; masks are in.

@@ -51,6 +51,16 @@ LogicalResult TtsDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "'tts.buckets' must be a list of "
                                   "#tts.bucket<dimension = size, ...>";
   }
+  if (name == kLengthsAttr) {
+    auto type = op->getNumResults() == 1
+                    ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                    : RankedTensorType();
+    if (!isa<StringAttr>(attribute.getValue()) || !type ||
+        type.getRank() != 1 || !type.getElementType().isInteger(32))
+      return op->emitOpError()
+             << "'tts.lengths' must be a string, the dimension whose extents "
+                "this op's result, i32 [batch], holds";
+  }
   return success();
 }
 

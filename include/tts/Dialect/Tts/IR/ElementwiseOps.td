@@ -96,4 +96,19 @@ def Tts_CastOp : Tts_Op<"cast", [Tts_Pointwise, Tts_KeepsPaddingZero,
   let hasFolder = 1;
 }
 
+def Tts_RoundToIntOp : Tts_Op<"round_to_int", [Tts_Pointwise, Tts_KeepsPaddingZero,
+    AllShapesMatch<["x", "y"]>]> {
+  let summary = "the nearest integer, ties to even";
+  let description = [{
+    Predicted durations and the lengths they add up to, in `infer`. A NaN is 0;
+    what lies beyond ±(2³¹ - 128), the largest magnitude that f32 has inside
+    i32, becomes that. No gradient passes.
+
+    Example: `%d = tts.round_to_int %x : tensor<8x64xf32> to tensor<8x64xi32>`
+  }];
+  let arguments = (ins Tts_FloatTensor:$x);
+  let results = (outs RankedTensorOf<[I32]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+}
+
 #endif // TTS_DIALECT_TTS_IR_ELEMENTWISEOPS_TD
