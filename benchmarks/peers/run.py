@@ -145,7 +145,7 @@ class Benchmark:
             for worker in workers:
                 worker.close()
         for side in self.sides:
-            if measured[side.name].absent is None:
+            if measured[side.name].absent is None and self.options.memory:
                 self.measure_memory(side, threads, chosen[side.name], measured[side.name])
         return list(measured.values())
 
@@ -199,6 +199,7 @@ def parse(arguments) -> argparse.Namespace:
     )
     parser.add_argument("--memory-budget", default="8G", help="for tts-compile")
     parser.add_argument("--venv-root", type=Path, default=Path.home() / ".cache" / "tts-peers")
+    parser.add_argument("--no-memory", dest="memory", action="store_false", help="steps only, no bar of memory")
     parser.add_argument("--install", action="store_true", help="make the peers' environments and stop")
     parser.add_argument("--out", type=Path, default=Path("peers-out"), help="where jobs, logs and peers.json go")
     options = parser.parse_args(arguments)
