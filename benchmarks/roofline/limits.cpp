@@ -1,9 +1,9 @@
 //===- limits.cpp - what this machine allows: oneDNN alone, a copy ------===//
 //
 // Reads "threads T" and "copy BYTES", then "gemm M N K BATCH ACCUMULATE SUM TA
-// TB" lines and "round"s from stdin; a round measures every shape once and a
-// copy, and answers with one line: seconds of each shape, in order, in the best
-// layout and as it is stored (A or B transposed), and the copy's bytes per
+// TB TAPS" lines and "round"s from stdin; a round measures every shape once and
+// a copy, and answers with one line: seconds of each shape, in order, in the
+// best layout and as it is stored (A or B transposed), and the copy's bytes per
 // second. Each shape is computed in every layout that oneDNN may like best
 // (plain, blocked weights, all free; a batch as one call or one call each) and
 // the fastest counts: operands stay where they are, so this is the steady
@@ -47,6 +47,7 @@ struct Shape {
   bool accumulate;
   bool sum;                    ///< the elements of the batch add up in one C
   bool transposeA, transposeB; ///< as a step has them
+  long taps; ///< of a convolution: so many products over the same A add up
 };
 
 enum class Layout { Stored, Plain, BlockedWeights, Free };
@@ -59,6 +60,7 @@ public:
     long batch = batched ? shape.batch : 1;
     repeats = shape.batch / batch;
     sum = shape.sum;
+    sameA = shape.taps > 1;
     stored = layout == Layout::Stored;
     bool isStored = layout == Layout::Stored;
     auto describe = [&](long rows, long columns, bool isFree,
@@ -98,12 +100,14 @@ public:
   long calls() const { return repeats; }
   bool isStored() const { return stored; }
 
-  /// The whole batch; each element has its own operands, as in a step.
+  /// The whole batch: utterances share the weights, products that add up (of
+  /// a weight's gradient, of a convolution's taps) share C.
   void run(stream &stream, char *a, char *b, char *c) {
     for (long i = 0; i < repeats; ++i) {
       operands[DNNL_ARG_SRC].set_data_handle(a + i * step(DNNL_ARG_SRC),
                                              stream);
-      operands[DNNL_ARG_WEIGHTS].set_data_handle(b, stream);
+      operands[DNNL_ARG_WEIGHTS].set_data_handle(b + i * step(DNNL_ARG_WEIGHTS),
+                                                 stream);
       operands[DNNL_ARG_DST].set_data_handle(c + i * step(DNNL_ARG_DST),
                                              stream);
       product.execute(stream, operands);
@@ -113,14 +117,16 @@ public:
 
 private:
   size_t step(int argument) const {
-    return sum && argument == DNNL_ARG_DST ? 0
-                                           : (bytes(argument) + 63) / 64 * 64;
+    bool stays = (sum && argument == DNNL_ARG_DST) ||
+                 (sameA && argument == DNNL_ARG_SRC) ||
+                 (!sum && argument == DNNL_ARG_WEIGHTS);
+    return stays ? 0 : (bytes(argument) + 63) / 64 * 64;
   }
 
   matmul product;
   std::unordered_map<int, memory> operands;
   long repeats;
-  bool sum, stored;
+  bool sum, stored, sameA;
 };
 
 /// Least seconds of a few blocks of calls.
@@ -169,21 +175,16 @@ class Limits {
 public:
   void add(const Shape &shape) {
     shapes.emplace_back();
-    std::vector<Variant> &variants = shapes.back();
-    for (Layout layout :
-         {Layout::Stored, Layout::Plain, Layout::BlockedWeights, Layout::Free})
-      for (bool batched : {false, true}) {
-        if (batched && (shape.batch == 1 || shape.sum))
-          continue;
-        try {
-          variants.emplace_back(shape, layout, batched, cpu);
-        } catch (const error &) {
-          continue; // this layout does not exist for this shape
-        }
-        grow(aBytes, variants.back(), DNNL_ARG_SRC);
-        grow(bBytes, variants.back(), DNNL_ARG_WEIGHTS);
-        grow(cBytes, variants.back(), DNNL_ARG_DST);
-      }
+    if (shape.taps <= 1)
+      return addVariants(shape);
+    // A convolution: one product with all taps side by side, or one per tap.
+    Shape whole = shape, each = shape;
+    whole.k *= shape.taps;
+    whole.taps = 1;
+    each.batch = shape.taps;
+    each.accumulate = each.sum = true;
+    addVariants(whole);
+    addVariants(each);
   }
 
   void round() {
@@ -207,6 +208,24 @@ public:
   }
 
 private:
+  void addVariants(const Shape &shape) {
+    std::vector<Variant> &variants = shapes.back();
+    for (Layout layout :
+         {Layout::Stored, Layout::Plain, Layout::BlockedWeights, Layout::Free})
+      for (bool batched : {false, true}) {
+        if (batched && (shape.batch == 1 || shape.sum))
+          continue;
+        try {
+          variants.emplace_back(shape, layout, batched, cpu);
+        } catch (const error &) {
+          continue; // this layout does not exist for this shape
+        }
+        grow(aBytes, variants.back(), DNNL_ARG_SRC);
+        grow(bBytes, variants.back(), DNNL_ARG_WEIGHTS);
+        grow(cBytes, variants.back(), DNNL_ARG_DST);
+      }
+  }
+
   static void grow(size_t &bytes, const Variant &variant, int argument) {
     bytes = std::max(bytes, (variant.bytes(argument) + 64) * variant.calls());
   }
@@ -234,7 +253,7 @@ int main() {
     else if (what == "gemm" && words >> shape.m >> shape.n >> shape.k >>
                                    shape.batch >> shape.accumulate >>
                                    shape.sum >> shape.transposeA >>
-                                   shape.transposeB)
+                                   shape.transposeB >> shape.taps)
       limits.add(shape);
     else if (what == "round")
       limits.round();

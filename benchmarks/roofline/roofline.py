@@ -98,7 +98,7 @@ class LimitsProgram:
         self.shapes, self.least, self.stored, self.copy = shapes, {}, {}, 0.0
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         lines = [
-            f"gemm {s.m} {s.n} {s.k} {s.batch} {int(s.accumulate)} {int(s.sums)} {int(s.transpose_a)} {int(s.transpose_b)}"
+            f"gemm {s.m} {s.n} {s.k} {s.batch} {int(s.accumulate)} {int(s.sums)} {int(s.transpose_a)} {int(s.transpose_b)} {s.taps}"
             for s in shapes
         ]
         self.process.stdin.write("\n".join([f"threads {threads}", f"copy {COPY_BYTES}", *lines]) + "\n")

@@ -29,22 +29,25 @@ class Shape:
     sums: bool = False  # the elements of the batch add up in one C
     transpose_a: bool = False  # stored K×M
     transpose_b: bool = False  # stored N×K
+    taps: int = 1  # of a convolution: as many products add up, over the same rows
 
     @classmethod
     def of(cls, entry: Entry) -> Shape:
         s = entry.scalars
-        if entry.function == "rt.conv1d":  # the product that it is as one
+        if entry.function == "rt.conv1d":
             _, batch, time, channels, out, taps = s[:6]
-            return cls(batch * time, out, channels * taps, 1, False, False)
+            return cls(batch * time, out, channels, 1, False, taps=taps)
         sums = s[BATCH] > 1 and s[STRIDE_C] == 0
         return cls(s[M], s[N], s[K], s[BATCH], bool(s[BETA]), sums, bool(s[TRANSPOSE_A]), bool(s[TRANSPOSE_B]))
 
     @property
     def flops(self) -> int:
-        return 2 * self.m * self.n * self.k * self.batch
+        return 2 * self.m * self.n * self.k * self.batch * self.taps
 
     def __str__(self) -> str:
         batch = f" {'Σ' if self.sums else '×'}{self.batch}" if self.batch > 1 else ""
+        if self.taps > 1:
+            return f"conv {self.m}×{self.n}×{self.k} {self.taps} taps"
         stored = ("ᵀ" if self.transpose_a else "") + "·" + ("ᵀ" if self.transpose_b else "")
         return f"gemm {self.m}×{self.n}×{self.k} {stored}{batch}{' +=' if self.accumulate else ''}"
 

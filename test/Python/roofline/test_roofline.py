@@ -97,6 +97,9 @@ def test_shapes_are_told_apart():
     assert str(summed) == "gemm 2×3×4 · Σ8 +="
     entry = gemm(0, 2, 3, 4)
     transposed = replace(entry, scalars=(*entry.scalars[:7], 1, 1, *entry.scalars[9:]))
+    conv = replace(entry, function="rt.conv1d", scalars=(0, 2, 8, 4, 5, 3, 1, 0, 0))
+    assert conv.is_gemm and Shape.of(conv) == Shape(16, 5, 4, 1, False, taps=3)
+    assert str(Shape.of(conv)) == "conv 16×5×4 3 taps" and Shape.of(conv).flops == 2 * 16 * 5 * 4 * 3
     assert str(Shape.of(transposed)) == "gemm 2×3×4 ᵀ·ᵀ" and Shape.of(transposed) != Shape.of(entry)
 
 
@@ -147,7 +150,12 @@ def test_a_full_batch_fills_its_bucket():
 
 def test_limits_are_measured(tmp_path):
     """A larger product takes longer; the rates are those of a processor and a memory, not of a clock misread."""
-    shapes = [Shape(32, 32, 32, 1, False), Shape(256, 256, 256, 2, True, False, True), Shape(64, 32, 16, 4, True, True)]
+    shapes = [
+        Shape(32, 32, 32, 1, False),
+        Shape(256, 256, 256, 2, True, False, True),
+        Shape(64, 32, 16, 4, True, True),
+        Shape(64, 32, 16, 1, False, taps=9),
+    ]
     program = driver.LimitsProgram(tmp_path, 1, shapes)
     program.round()
     limits = program.close()
