@@ -1,7 +1,8 @@
 //===- Planning.cpp - from a request to the plan -------------------------===//
 //
-// Each bucket is lowered at each rung of the micro-batch ladder, for itself:
-// buckets share only what persists, so a joint peak is a sum and a maximum.
+// Each bucket is lowered at each rung of the micro-batch ladder, for itself,
+// and the programs of no bucket once: they share only what persists, so a joint
+// peak is a sum and a maximum.
 // The winner is lowered whole, and its figures are read off that.
 //
 //===----------------------------------------------------------------------===//
@@ -30,10 +31,16 @@ private:
   struct Trial {
     int64_t bucket, microBatch;
     StepMeasure measure;
+
+    int64_t transientBytes() const {
+      return measure.arenaBytes - measure.persistentBytes;
+    }
   };
 
   LogicalResult readModule();
   LogicalResult evaluate();
+  LogicalResult evaluate(Trial &trial, TimingScope &timing);
+  int64_t countStateBytes() const;
   plan::Ladder buildLadder() const;
   FailureOr<PlanResult> choose(plan::Ladder ladder);
   LogicalResult finish(PlanResult &result, const plan::JointChoice &choice);
@@ -54,6 +61,7 @@ private:
   int64_t batch = 0, numBuckets = 0;
   SmallVector<int64_t> rungs;
   std::vector<Trial> trials; ///< bucket by bucket, rungs ascending
+  Trial shared{PipelineOptions::kNoBucket, 1, {}}; ///< zero and update
 };
 
 } // namespace
@@ -85,20 +93,43 @@ LogicalResult Planner::evaluate() {
   TimingScope timing;
   if (request.timing)
     timing = request.timing->nest("candidates");
-  return failableParallelForEach(
-      module.getContext(), trials, [&](Trial &trial) -> LogicalResult {
-        PipelineOptions options;
-        options.verifyContracts = options.verifyEach = false;
-        options.onlyBucket = trial.bucket;
-        options.timing = &timing;
-        SmallVector<int64_t> microBatches(numBuckets, trial.microBatch);
-        auto lowered = lowerToMemory(module, planOf(microBatches), options);
-        if (failed(lowered))
-          return failure();
-        trial.measure = measureStep(**lowered, request.hardware,
-                                    request.precision, request.threads);
-        return success();
-      });
+  // The largest, which take longest, first.
+  SmallVector<Trial *> order;
+  for (Trial &trial : trials)
+    order.push_back(&trial);
+  order.push_back(&shared);
+  llvm::stable_sort(order, [](const Trial *a, const Trial *b) {
+    return a->microBatch > b->microBatch;
+  });
+  return failableParallelForEach(module.getContext(), order, [&](Trial *trial) {
+    return evaluate(*trial, timing);
+  });
+}
+
+LogicalResult Planner::evaluate(Trial &trial, TimingScope &timing) {
+  PipelineOptions options;
+  options.verifyContracts = options.verifyEach = false;
+  options.onlyBucket = trial.bucket;
+  options.timing = &timing;
+  SmallVector<int64_t> microBatches(numBuckets, trial.microBatch);
+  auto lowered = lowerToMemory(module, planOf(microBatches), options);
+  if (failed(lowered))
+    return failure();
+  trial.measure = measureStep(**lowered, request.hardware, request.precision,
+                              request.threads);
+  return success();
+}
+
+/// What persists beside the batch, over all programs.
+int64_t Planner::countStateBytes() const {
+  auto states = shared.measure.stateBytes;
+  for (const Trial &trial : trials)
+    states.insert(trial.measure.stateBytes.begin(),
+                  trial.measure.stateBytes.end());
+  int64_t sum = 0;
+  for (auto &state : states)
+    sum += state.second;
+  return sum;
 }
 
 plan::Ladder Planner::buildLadder() const {
@@ -111,25 +142,23 @@ plan::Ladder Planner::buildLadder() const {
   settings.batch = batch;
   settings.primitiveBytes = request.hardware.primitiveBytes;
   settings.overheadBytes = request.hardware.processBytes;
+  settings.persistentBytes = countStateBytes();
+  settings.updateSeconds = shared.measure.updateSeconds();
   int64_t hostBytes = 0;
   std::vector<plan::BucketCandidates> buckets(numBuckets);
   for (const Trial &trial : trials) {
     const StepMeasure &m = trial.measure;
     plan::Candidate c;
     c.microBatch = trial.microBatch;
-    c.transientBytes = m.arenaBytes - m.persistentBytes;
+    c.transientBytes =
+        std::max(trial.transientBytes(), shared.transientBytes());
     c.batchBytes.resize(inputs.size());
-    int64_t batchBytes = 0;
-    for (auto [name, bytes] : m.batchBytes) {
+    for (auto [name, bytes] : m.batchBytes)
       c.batchBytes[inputs.lookup(name)] = bytes;
-      batchBytes += bytes;
-    }
     c.primitives = m.primitives;
     c.microBatchSeconds = m.microBatchSeconds(trial.bucket);
     buckets[trial.bucket].share = shareOf(trial.bucket);
     buckets[trial.bucket].candidates.push_back(std::move(c));
-    settings.persistentBytes = m.persistentBytes - batchBytes;
-    settings.updateSeconds = m.updateSeconds();
     hostBytes = std::max(hostBytes, m.hostBytes[trial.bucket]);
   }
   // The loader holds one update and fetches the next.

@@ -55,9 +55,14 @@ void measureLive(ModuleOp module, StepMeasure &measure) {
     ranges.push_back({buffer.getKlass(), buffer.getProgram(),
                       buffer.getLastProgram(), buffer.getFirstEntry(),
                       buffer.getLastEntry(), buffer.getSize()});
-    if (buffer.getKlass() == TTS_CLASS_BATCH && buffer.getProgram() < 0)
-      measure.batchBytes[buffer.getName().getValue()] =
-          llvm::alignTo(buffer.getSize(), TTS_ARENA_ALIGNMENT);
+    if (buffer.getProgram() >= 0)
+      continue;
+    StringRef name = buffer.getName().getValue();
+    int64_t bytes = llvm::alignTo(buffer.getSize(), TTS_ARENA_ALIGNMENT);
+    if (buffer.getKlass() == TTS_CLASS_BATCH)
+      measure.batchBytes[name] = bytes;
+    else
+      measure.stateBytes[{buffer.getKlass(), name}] = bytes;
   }
   measure.live = plan::measureLiveBytes(programs, ranges);
 }

@@ -31,8 +31,10 @@ struct PipelineOptions {
   bool verifyContracts = true;
   /// MLIR's own verifier between passes.
   bool verifyEach = true;
-  /// Specialize for one bucket alone; the plan's evaluation of a candidate.
+  /// The programs of one bucket alone, or of none (kNoBucket); the plan's
+  /// evaluation of a candidate.
   std::optional<int64_t> onlyBucket;
+  static constexpr int64_t kNoBucket = -2;
   /// Where each phase gets a timer, with its passes below it; or null.
   mlir::TimingScope *timing = nullptr;
 };
@@ -46,8 +48,7 @@ void buildPhase(Phase phase, mlir::OpPassManager &manager,
 llvm::LogicalResult runPhases(mlir::ModuleOp module, Phase first, Phase last,
                               const PipelineOptions &options = {});
 
-/// A copy of a differentiated module under a plan, after Memory. With
-/// `onlyBucket` it has the programs of that bucket, zero and update only.
+/// A copy of a differentiated module under a plan, after Memory.
 llvm::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerToMemory(mlir::ModuleOp differentiated, PlanAttr plan,
               const PipelineOptions &options = {});

@@ -18,6 +18,8 @@ struct StepMeasure {
   plan::LiveBytes live;
   /// By input: the class `batch`'s bytes, rounded up to the alignment.
   llvm::MapVector<llvm::StringRef, int64_t> batchBytes;
+  /// By class and name: what else persists, rounded up.
+  llvm::DenseMap<std::pair<unsigned, llvm::StringRef>, int64_t> stateBytes;
   /// Hashes of the distinct library calls, ascending.
   std::vector<uint64_t> primitives;
   /// Predicted, of one run of a program, by (kind, bucket).

@@ -35,7 +35,8 @@ private:
 };
 
 /// Calls `visit` with each symbol that `op` calls or takes the address of.
-void forEachReference(Operation *op, llvm::function_ref<void(StringRef)> visit) {
+void forEachReference(Operation *op,
+                      llvm::function_ref<void(StringRef)> visit) {
   op->walk([&](Operation *inner) {
     if (auto call = dyn_cast<LLVM::CallOp>(inner)) {
       if (call.getCallee())

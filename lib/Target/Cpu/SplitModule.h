@@ -1,4 +1,5 @@
-//===- SplitModule.h - parts of a module to compile side by side -*- C++ -*-===//
+//===- SplitModule.h - parts of a module to compile side by side -*- C++
+//-*-===//
 
 #ifndef TTS_LIB_TARGET_CPU_SPLITMODULE_H
 #define TTS_LIB_TARGET_CPU_SPLITMODULE_H

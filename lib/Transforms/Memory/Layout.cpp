@@ -103,13 +103,25 @@ int64_t placePersistent(StorageTable &table) {
   return top;
 }
 
+/// Above this many buffers a quarter of a percent is not worth a search, and no
+/// search takes more steps than these (some 0.2 s). The planner packs timelines
+/// one by one, so neither depends on what else is in the arena.
+constexpr size_t kExactBuffers = 1000;
+constexpr int64_t kSearchWork = 20'000'000;
+
 /// Packs one timeline above `base`; returns the first byte above it.
 int64_t packTimeline(ArrayRef<Storage *> storages, int64_t base) {
   std::vector<packing::Item> items;
   for (Storage *storage : storages)
     items.push_back({storage->begin, storage->end + 1, storage->size,
                      TTS_ARENA_ALIGNMENT, -1});
-  packing::Layout layout = packing::pack(items);
+  packing::Options options;
+  options.searchWork = kSearchWork;
+  if (items.size() > kExactBuffers) {
+    int64_t least = packing::maxLive(items);
+    options.target = least + least / 400;
+  }
+  packing::Layout layout = packing::pack(items, options);
   for (auto [storage, offset] : llvm::zip(storages, layout.offsets))
     storage->offset = base + offset;
   return base + layout.height;

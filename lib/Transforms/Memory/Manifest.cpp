@@ -62,13 +62,15 @@ private:
                                 named("size", integer(it->second->size))});
   }
 
-  /// What the first program that has this parameter says beside its name.
-  DictionaryAttr findArgument(StringAttr name) {
+  /// By parameter: what the first program that has it says beside its name.
+  llvm::DenseMap<StringAttr, DictionaryAttr> findArguments() {
+    llvm::DenseMap<StringAttr, DictionaryAttr> arguments;
     for (Program &program : programs)
       for (unsigned i = 0; i < program.func.getNumArguments(); ++i)
-        if (program.func.getArgAttr(i, kParamAttr) == name)
-          return program.func.getArgAttrDict(i);
-    return {};
+        if (DictionaryAttr attributes = program.func.getArgAttrDict(i))
+          if (auto name = attributes.getAs<StringAttr>(kParamAttr))
+            arguments.try_emplace(name, attributes);
+    return arguments;
   }
 
   Attribute buildInit(DictionaryAttr argument) {
@@ -84,12 +86,13 @@ private:
   }
 
   ArrayAttr buildParameters() {
+    auto arguments = findArguments();
     SmallVector<Attribute> list;
     for (auto &[key, storage] : persistent) {
       auto [role, name] = key;
       if (role != Role::Parameter)
         continue;
-      DictionaryAttr argument = findArgument(name);
+      DictionaryAttr argument = arguments.lookup(name);
       Fields fields = tensor(name, storage->type, storage->offset);
       fields.push_back(named(
           "frozen", b.getBoolAttr(argument && argument.contains(kFrozenAttr))));

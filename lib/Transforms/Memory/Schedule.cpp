@@ -25,17 +25,18 @@ public:
     for (Operation *op : ops)
       addEdges(op);
     countTouches();
-    std::set<unsigned> ready;
+    growth.resize(ops.size());
     for (unsigned i = 0; i < ops.size(); ++i)
       if (waiting[i] == 0)
-        ready.insert(i);
+        makeReady(i);
     while (!ready.empty()) {
-      unsigned next = choose(ready);
+      unsigned next = choose();
       ready.erase(next);
+      byGrowth.erase({growth[next], next});
       retire(next);
       for (unsigned successor : successors[next])
         if (--waiting[successor] == 0)
-          ready.insert(successor);
+          makeReady(successor);
     }
     if (program.entries.size() != ops.size())
       return program.func.emitError(
@@ -101,8 +102,10 @@ private:
       };
       llvm::for_each(op->getOperands(), touch);
       llvm::for_each(op->getResults(), touch);
-      for (Storage *storage : touched[i])
+      for (Storage *storage : touched[i]) {
         ++remaining[storage];
+        touching[storage].push_back(i);
+      }
     }
     Operation *terminator = program.func.getBody().front().getTerminator();
     for (Value result : terminator->getOperands())
@@ -122,25 +125,37 @@ private:
     return bytes;
   }
 
-  unsigned choose(const std::set<unsigned> &ready) {
-    unsigned best = *ready.begin();
-    int64_t bestGrowth = 1;
-    for (unsigned i : ready) {
-      int64_t growth = getGrowth(i);
-      if (growth <= 0 && growth < bestGrowth) {
-        best = i;
-        bestGrowth = growth;
-      }
-    }
-    return best;
+  void makeReady(unsigned i) {
+    growth[i] = getGrowth(i);
+    ready.insert(i);
+    byGrowth.insert({growth[i], i});
+  }
+
+  /// What shrinks the live bytes most, or at least does not raise them; else
+  /// the first in the program's order.
+  unsigned choose() {
+    auto [least, best] = *byGrowth.begin();
+    return least <= 0 ? best : *ready.begin();
   }
 
   void retire(unsigned i) {
     program.entries.push_back(ops[i]);
     for (Storage *storage : touched[i]) {
-      live.insert(storage);
-      --remaining[storage];
+      bool wasLive = !live.insert(storage).second;
+      unsigned left = --remaining[storage];
+      // Otherwise nothing changes for those that wait.
+      if (!wasLive || left == 1)
+        for (unsigned other : touching[storage])
+          update(other);
     }
+  }
+
+  void update(unsigned i) {
+    if (!ready.count(i))
+      return;
+    byGrowth.erase({growth[i], i});
+    growth[i] = getGrowth(i);
+    byGrowth.insert({growth[i], i});
   }
 
   Program &program;
@@ -149,7 +164,12 @@ private:
   SmallVector<SmallVector<unsigned>> successors;
   SmallVector<unsigned> waiting;
   SmallVector<SmallVector<Storage *>> touched;
+  llvm::DenseMap<Storage *, SmallVector<unsigned>> touching;
   llvm::DenseMap<Storage *, unsigned> remaining;
+  /// Entries whose predecessors have run, by position and by bytes added.
+  std::set<unsigned> ready;
+  std::set<std::pair<int64_t, unsigned>> byGrowth;
+  SmallVector<int64_t> growth;
   llvm::SmallPtrSet<Storage *, 32> live;
 };
 } // namespace

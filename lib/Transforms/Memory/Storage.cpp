@@ -142,6 +142,9 @@ void StorageTable::assignOp(Program &program, Operation *op) {
 LogicalResult StorageTable::bindResults(Program &program) {
   Operation *terminator = program.func.getBody().front().getTerminator();
   llvm::SmallPtrSet<Storage *, 16> taken;
+  llvm::DenseMap<Storage *, SmallVector<Value>> valuesIn;
+  for (auto &[value, place] : program.places)
+    valuesIn[place.storage].push_back(value);
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     auto [role, name] = getRole(program.func.getResultAttrDict(index));
@@ -167,12 +170,14 @@ LogicalResult StorageTable::bindResults(Program &program) {
     if (place.storage->role != Role::None || place.offset != 0 ||
         !taken.insert(place.storage).second)
       return copyError("its value is another tensor's storage");
-    for (auto &[value, other] : program.places)
-      if (other.storage == target && !value.use_empty())
+    for (Value value : valuesIn.lookup(target))
+      if (!value.use_empty())
         return copyError("the program still reads the old value");
-    for (auto &[value, other] : program.places)
-      if (other.storage == place.storage)
-        other.storage = target;
+    SmallVector<Value> moved = std::move(valuesIn[place.storage]);
+    for (Value value : moved)
+      program.places[value].storage = target;
+    valuesIn.erase(place.storage);
+    valuesIn[target].append(moved);
   }
   return success();
 }

@@ -117,26 +117,41 @@ struct Specialize : tts::impl::TtsSpecializeBase<Specialize> {
     }
     for (auto program :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (program->hasAttr(kProgramAttr) && isSymbolic(program))
-        if (failed(cloneForBuckets(program, buckets, plan)))
-          return signalPassFailure();
+      if (program->hasAttr(kProgramAttr) &&
+          failed(replace(program, buckets, plan)))
+        return signalPassFailure();
   }
+
+  LogicalResult replace(func::FuncOp program, ArrayAttr buckets,
+                        PlanAttr plan) {
+    bool isPerBucket = isSymbolic(program);
+    // The planner looks at buckets one by one and at what is no bucket's once.
+    if (isPerBucket ? onlyBucket == kNoBucket : onlyBucket >= 0)
+      program.erase();
+    else if (isPerBucket)
+      return cloneForBuckets(program, buckets, plan);
+    return success();
+  }
+
+  static constexpr int64_t kNoBucket = -2;
 
   LogicalResult cloneForBuckets(func::FuncOp program, ArrayAttr buckets,
                                 PlanAttr plan) {
     OpBuilder builder(program);
-    for (auto [index, bucket] :
-         llvm::enumerate(buckets.getAsRange<BucketAttr>())) {
-      if (onlyBucket >= 0 && onlyBucket != static_cast<int64_t>(index))
-        continue;
-      auto clone = cast<func::FuncOp>(builder.clone(*program));
-      clone.setName((program.getName() + "_b" + Twine(index)).str());
+    int64_t first = onlyBucket >= 0 ? onlyBucket : 0;
+    int64_t last = onlyBucket >= 0 ? onlyBucket : buckets.size() - 1;
+    std::string name = program.getName().str();
+    for (int64_t index = first; index <= last; ++index) {
+      // The last one takes the program itself.
+      auto clone =
+          index == last ? program : cast<func::FuncOp>(builder.clone(*program));
+      clone.setName((name + "_b" + Twine(index)).str());
       clone->setAttr(kBucketAttr, builder.getI64IntegerAttr(index));
-      Sizes sizes{bucket, plan.getMicroBatches()[index]};
+      Sizes sizes{cast<BucketAttr>(buckets[index]),
+                  plan.getMicroBatches()[index]};
       if (failed(specialize(clone, sizes)))
         return failure();
     }
-    program.erase();
     return success();
   }
 };

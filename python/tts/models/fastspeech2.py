@@ -67,6 +67,10 @@ SIZES = {
         buckets=({"text": 24, "frames": 128}, {"text": 48, "frames": 256}, {"text": 96, "frames": 512}),
     ),
     "base": Config(),
+    # 503 M parameters, 42 blocks: what compiling and planning a large model costs.
+    "500m": Config(
+        channels=512, encoder_blocks=16, decoder_blocks=26, heads=8, filter=2112, variance_filter=512, lr=5e-4
+    ),
 }
 
 

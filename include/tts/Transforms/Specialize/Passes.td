@@ -20,7 +20,8 @@ def TtsSpecialize : Pass<"tts-specialize", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"onlyBucket", "only-bucket", "int64_t", "-1",
-           "specialize for this bucket alone (planning); -1: all">
+           "keep this bucket's programs alone (planning), with -2 those of no "
+           "bucket; -1: all">
   ];
 }
 
