@@ -18,6 +18,7 @@ def test_metrics_hold_the_contract(train):
     assert final["final"] is True
     assert final["arena_high_water_bytes"] == final["planned_arena_bytes"]
     assert final["large_allocations_after_start"] == 0
+    assert 0 < final["start_seconds"] < 60
     assert final["measured_peak_bytes"] - final["peak_after_first_update_bytes"] <= 1 << 20
     assert run.out.count("\n") == 9  # one line per update and per validation
 

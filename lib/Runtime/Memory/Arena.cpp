@@ -8,6 +8,8 @@
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Memory/Machine.h"
 #include "tts-runtime/Format.h"
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <malloc.h>
@@ -29,7 +31,7 @@ namespace {
 
 /// Touches every page. The kernel call reports a failure where it can; the
 /// loop afterwards serves older kernels and costs nothing on committed pages.
-bool commit(char *first, uint64_t bytes) {
+bool commitPart(char *first, uint64_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   if (madvise(first, bytes, MADV_POPULATE_WRITE) != 0 && errno == ENOMEM)
     return false;
@@ -40,9 +42,25 @@ bool commit(char *first, uint64_t bytes) {
   return true;
 }
 
+/// By several threads: that the kernel clears pages is most of it.
+bool commit(char *first, uint64_t bytes, int threads) {
+  constexpr uint64_t part = 64 << 20; // whole huge pages
+  int64_t parts = int64_t((bytes + part - 1) / part);
+  if (parts < 2)
+    return commitPart(first, bytes);
+  std::atomic<bool> all = true;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int64_t i = 0; i < parts; ++i) {
+    uint64_t from = uint64_t(i) * part;
+    if (!commitPart(first + from, std::min(part, bytes - from)))
+      all = false;
+  }
+  return all;
+}
+
 } // namespace
 
-Arena::Arena(uint64_t bytes) : bytes(bytes) {
+Arena::Arena(uint64_t bytes, int threads) : bytes(bytes) {
   malloc_trim(0); // what parsing left must not count beside the arena
   uint64_t page = sysconf(_SC_PAGESIZE);
   uint64_t body = (bytes + page - 1) / page * page;
@@ -63,7 +81,7 @@ Arena::Arena(uint64_t bytes) : bytes(bytes) {
     refuse(bytes, std::strerror(error));
   }
   madvise(first, body, MADV_HUGEPAGE); // speed only; may be refused
-  if (!commit(first, body)) {
+  if (!commit(first, body, threads)) {
     munmap(mapping, mappingBytes);
     refuse(bytes, "the system ran out of it");
   }
@@ -76,7 +94,5 @@ Arena::~Arena() {
   if (mapping)
     munmap(mapping, mappingBytes);
 }
-
-void Arena::clear() { std::memset(base, 0, bytes); }
 
 } // namespace tts::rt

@@ -15,15 +15,15 @@ namespace tts::rt {
 
 class Arena {
 public:
-  /// Maps and touches `bytes` (zeros), or throws Exit::Refused.
-  explicit Arena(uint64_t bytes);
+  /// Maps and touches `bytes` (zeros) with that many threads, or throws
+  /// Exit::Refused.
+  explicit Arena(uint64_t bytes, int threads = 1);
   ~Arena();
   Arena(const Arena &) = delete;
   Arena &operator=(const Arena &) = delete;
 
   char *at(uint64_t offset) const { return base + offset; }
   uint64_t size() const { return bytes; }
-  void clear();
 
 private:
   char *mapping = nullptr;

@@ -8,6 +8,7 @@
 #include "Runtime/Memory/Machine.h"
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <string>
 #include <unistd.h>
@@ -96,6 +97,21 @@ uint64_t residentBytes() {
   char text[4096];
   readSmall("/proc/self/status", text);
   return field(text, "VmRSS:", 0);
+}
+
+double secondsSinceStart() {
+  char text[4096];
+  readSmall("/proc/self/stat", text);
+  // The 22nd field; the second, a name in brackets, may hold anything.
+  const char *field = std::strrchr(text, ')');
+  for (int i = 2; field && i < 22; ++i)
+    field = std::strchr(field + 1, ' ');
+  if (!field)
+    return 0;
+  double started = std::strtod(field, nullptr) / double(sysconf(_SC_CLK_TCK));
+  timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec) - started;
 }
 
 uint64_t availableMemory() {

@@ -17,6 +17,10 @@ uint64_t peakResidentBytes();
 /// Its resident set now.
 uint64_t residentBytes();
 
+/// Since the system started this process, which exec does not reset; to a
+/// hundredth of a second.
+double secondsSinceStart();
+
 /// Bytes this process can still commit: free memory of the machine, or what
 /// its control groups leave, whichever is less.
 uint64_t availableMemory();

@@ -1,13 +1,16 @@
 //===- Initialize.cpp - draws first values -------------------------------===//
 //
 // Drawn in double, rounded once to the parameter's dtype: an f32 model starts
-// at the rounded values of its f64 twin.
+// at the rounded values of its f64 twin. A block of elements is a function of
+// its first index alone, so threads share the blocks and no bit depends on how
+// many there are.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Train/Initialize.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Train/Random.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -16,7 +19,10 @@ namespace tts::rt {
 
 namespace {
 
-using Value = std::function<double(uint64_t index)>;
+constexpr uint64_t blockElements = 1024;
+
+/// Writes the values of elements first, first + 1, … of one block to `out`.
+using Block = std::function<void(uint64_t first, double *out)>;
 
 [[noreturn]] void wrong(const Parameter &p, const std::string &what) {
   throw Error(Exit::BadInput, "parameter '" + p.value.name + "'", what,
@@ -29,20 +35,46 @@ double argument(const Parameter &p, size_t i) {
   return p.init.args[i];
 }
 
-Value uniform(uint64_t key, double lo, double hi) {
-  return [=](uint64_t i) {
-    return lo + (hi - lo) * toUniform(philox(i / 4, key)[i % 4]);
+/// Word j of group g of four is element 4 g + j.
+void drawBlock(uint64_t key, uint64_t first, double *out) {
+  for (uint64_t i = 0; i < blockElements; i += 4) {
+    Philox4 words = philox((first + i) / 4, key);
+    for (uint64_t j = 0; j < 4; ++j)
+      out[i + j] = toUniform(words[j]);
+  }
+}
+
+Block uniform(uint64_t key, double lo, double hi) {
+  return [=](uint64_t first, double *out) {
+    drawBlock(key, first, out);
+    for (uint64_t i = 0; i < blockElements; ++i)
+      out[i] = lo + (hi - lo) * out[i];
   };
 }
 
 /// Box-Muller: words 0, 1 give elements 0, 1 of a group of four, 2, 3 the rest.
-Value normal(uint64_t key, double deviation) {
-  return [=](uint64_t i) {
-    Philox4 words = philox(i / 4, key);
-    unsigned pair = i % 4 / 2 * 2;
-    double radius = std::sqrt(-2 * std::log(toUniform(words[pair])));
-    double angle = 2 * M_PI * toUniform(words[pair + 1]);
-    return deviation * radius * (i % 2 ? std::sin(angle) : std::cos(angle));
+/// Sines and cosines apart: together they would be another function of libm.
+Block normal(uint64_t key, double deviation) {
+  return [=](uint64_t first, double *out) {
+    double draws[blockElements], radii[blockElements / 2];
+    drawBlock(key, first, draws);
+    for (uint64_t i = 0; i < blockElements; i += 2)
+      radii[i / 2] = deviation * std::sqrt(-2 * std::log(draws[i]));
+    for (uint64_t i = 0; i < blockElements; i += 2)
+      out[i] = radii[i / 2] * std::cos(2 * M_PI * draws[i + 1]);
+    for (uint64_t i = 0; i < blockElements; i += 2)
+      out[i + 1] = radii[i / 2] * std::sin(2 * M_PI * draws[i + 1]);
+  };
+}
+
+Block constant(double value) {
+  return [=](uint64_t, double *out) { std::fill_n(out, blockElements, value); };
+}
+
+Block linspace(double lo, double hi, int64_t last) {
+  return [=](uint64_t first, double *out) {
+    for (uint64_t i = 0; i < blockElements; ++i)
+      out[i] = lo + (hi - lo) * double(first + i) / double(last);
   };
 }
 
@@ -60,34 +92,43 @@ double xavierLimit(const Parameter &p) {
   return gain * std::sqrt(6 / fans);
 }
 
-Value valuesOf(const Parameter &p, uint64_t seed) {
+Block valuesOf(const Parameter &p, uint64_t seed) {
   uint64_t key = hashKey(seed, p.value.name);
   const std::string &kind = p.init.kind;
   if (kind == "zeros")
-    return [](uint64_t) { return 0.0; };
+    return constant(0);
   if (kind == "ones")
-    return [](uint64_t) { return 1.0; };
+    return constant(1);
   if (kind == "constant")
-    return [c = argument(p, 0)](uint64_t) { return c; };
+    return constant(argument(p, 0));
   if (kind == "normal")
     return normal(key, argument(p, 0));
   if (kind == "uniform")
     return uniform(key, argument(p, 0), argument(p, 1));
   if (kind == "linspace")
-    return [lo = argument(p, 0), hi = argument(p, 1),
-            last = std::max<int64_t>(p.value.elements() - 1, 1)](uint64_t i) {
-      return lo + (hi - lo) * double(i) / double(last);
-    };
+    return linspace(argument(p, 0), argument(p, 1),
+                    std::max<int64_t>(p.value.elements() - 1, 1));
   if (kind == "xavier_uniform")
     return uniform(key, -xavierLimit(p), xavierLimit(p));
   wrong(p, "init '" + kind + "' is unknown");
 }
 
 template <typename T>
-void fill(const Parameter &p, const Arena &arena, const Value &value) {
+void fill(const Parameter &p, const Arena &arena, const Block &values,
+          int threads) {
   T *data = reinterpret_cast<T *>(arena.at(p.value.at.offset));
-  for (uint64_t i = 0, n = p.value.elements(); i < n; ++i)
-    data[i] = T(value(i));
+  uint64_t elements = uint64_t(p.value.elements());
+  int64_t blocks = int64_t((elements + blockElements - 1) / blockElements);
+  // A few blocks take less than waking the threads.
+#pragma omp parallel for schedule(static) num_threads(threads) if (blocks > 4)
+  for (int64_t block = 0; block < blocks; ++block) {
+    double drawn[blockElements];
+    uint64_t first = uint64_t(block) * blockElements;
+    values(first, drawn);
+    for (uint64_t i = 0, n = std::min(blockElements, elements - first); i < n;
+         ++i)
+      data[first + i] = T(drawn[i]);
+  }
 }
 
 } // namespace
@@ -95,11 +136,11 @@ void fill(const Parameter &p, const Arena &arena, const Value &value) {
 void initializeParameters(const Manifest &manifest, const Arena &arena,
                           uint64_t seed) {
   for (const Parameter &p : manifest.parameters) {
-    Value value = valuesOf(p, seed);
+    Block values = valuesOf(p, seed);
     if (p.value.dtype == TTS_F32)
-      fill<float>(p, arena, value);
+      fill<float>(p, arena, values, manifest.threads);
     else if (p.value.dtype == TTS_F64)
-      fill<double>(p, arena, value);
+      fill<double>(p, arena, values, manifest.threads);
     else
       wrong(p, std::string("first values of dtype ") +
                    dtypeName(p.value.dtype) + " cannot be drawn");
@@ -108,7 +149,10 @@ void initializeParameters(const Manifest &manifest, const Arena &arena,
 }
 
 void resetStates(const Manifest &manifest, const Arena &arena) {
-  for (const Parameter &p : manifest.parameters) {
+  int64_t count = int64_t(manifest.parameters.size());
+#pragma omp parallel for schedule(dynamic) num_threads(manifest.threads)
+  for (int64_t i = 0; i < count; ++i) {
+    const Parameter &p = manifest.parameters[size_t(i)];
     for (Slice state : {p.gradient, p.moment1, p.moment2})
       if (state)
         std::memset(arena.at(state.offset), 0, state.size);

@@ -149,7 +149,8 @@ void Metrics::final(const FinalMetrics &m) {
                {"peak_after_first_update_bytes", m.peakAfterFirstUpdate},
                {"planned_arena_bytes", m.plannedArena},
                {"arena_high_water_bytes", m.arenaHighWater},
-               {"large_allocations_after_start", m.largeAllocations}};
+               {"large_allocations_after_start", m.largeAllocations},
+               {"start_seconds", m.startSeconds}};
   file.write(json.dump() + "\n");
 }
 

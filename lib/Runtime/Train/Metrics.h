@@ -30,6 +30,7 @@ struct FinalMetrics {
   uint64_t plannedPeak, measuredPeak, peakAfterFirstUpdate;
   uint64_t plannedArena, arenaHighWater;
   uint64_t largeAllocations;
+  double startSeconds; ///< from the process's start to the first update's
 };
 
 /// What becomes of the lines that another run left in the directory.

@@ -30,7 +30,7 @@ bool isPerBucket(TtsProgramKind kind) {
 
 Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels)
     : table(blob, blobBytes), manifest(table.manifest(), table.arenaBytes()),
-      arena(table.arenaBytes()),
+      arena(table.arenaBytes(), manifest.threads),
       executor(table, kernels, arena, manifest.threads) {
   size_t buckets = manifest.buckets.size();
   programIndex.assign((TTS_PROGRAM_INFER + 1) * (buckets + 1), none);
@@ -45,7 +45,6 @@ Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels)
   }
   resolveScalars();
   executor.rehearse();
-  arena.clear();
 }
 
 void Model::resolveScalars() {

@@ -119,6 +119,7 @@ void Run::run() {
 
 void Run::train() {
   Clock::time_point start = Clock::now();
+  startSeconds = secondsSinceStart();
   progress = std::make_unique<Progress>(state.step, options.steps);
   bool unlimited = options.steps == 0 && options.maxSeconds > 0;
   while (unlimited || state.step < options.steps) {
@@ -250,7 +251,7 @@ void Run::finish() {
                  peak, model.manifest.budgetBytes);
   metrics->final({model.manifest.peakBytes, peak, peakAfterFirstUpdate,
                   model.table.arenaBytes(), model.executor.highWater(),
-                  largeAllocationsAfterStart()});
+                  largeAllocationsAfterStart(), startSeconds});
 }
 
 } // namespace tts::rt

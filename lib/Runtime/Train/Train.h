@@ -57,6 +57,7 @@ private:
   Evaluation evaluation;
   std::vector<uint32_t> buckets; ///< of the update's micro-batches
   uint64_t peakAfterFirstUpdate = 0;
+  double startSeconds = 0;
 };
 
 } // namespace tts::rt

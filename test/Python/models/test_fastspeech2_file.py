@@ -40,7 +40,10 @@ def by_hand(c) -> int:
     return (c.encoder_blocks + c.decoder_blocks) * block + 3 * predictor + embeddings + d * c.mels + c.mels
 
 
-@pytest.mark.parametrize("size, least, most", [("tiny", 1e5, 3e5), ("small", 2.8e6, 3.3e6), ("base", 28e6, 32e6)])
+@pytest.mark.parametrize(
+    "size, least, most",
+    [("tiny", 1e5, 3e5), ("small", 2.8e6, 3.3e6), ("base", 28e6, 32e6), ("500m", 495e6, 510e6)],
+)
 def test_parameters(tmp_path, size, least, most):
     done = write(f"--size={size}", "-o", tmp_path / "model.mlir")
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@
 #include "Runtime/Device/Cpu/Executor.h"
 #include "Runtime/Abi/Error.h"
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 #include <omp.h>
 #include <set>
@@ -34,7 +35,8 @@ void parallelFor(TtsKernel kernel, void *const *operands, int64_t range,
 
 Executor::Executor(const Table &table, const TtsKernel *kernels,
                    const Arena &arena, int threads)
-    : table(table), threads(threads), convolutions(matmuls.engine()) {
+    : table(table), arena(arena), threads(threads),
+      convolutions(matmuls.engine()) {
   omp_set_dynamic(0);
   omp_set_num_threads(threads); // before oneDNN sizes its scratch
   addresses.reserve(table.operands.size());
@@ -156,6 +158,7 @@ void Executor::time(bool on) {
 
 void Executor::rehearse() {
   std::set<const void *> done;
+  std::vector<std::pair<uint64_t, uint64_t>> written; // offset, end
   for (uint32_t p = 0; p < table.programs.size(); ++p) {
     reached = std::max(reached, reaches[p]);
     const TtsProgram &program = table.programs[p];
@@ -163,12 +166,37 @@ void Executor::rehearse() {
       const Call &call = calls[program.first_entry + i];
       if (call.kernel)
         call.kernel(call.operands, 0, 0);
-      else if (done.insert(call.library).second)
+      else if (done.insert(call.library).second) {
         call.library->runOne(matmuls.stream(), call.operands);
+        collectWritten(program.first_entry + i, written);
+      }
     }
   }
+  clear(std::move(written));
 #pragma omp parallel num_threads(threads)
   { // start the threads: their stacks belong to the start, too
+  }
+}
+
+void Executor::collectWritten(
+    uint32_t index, std::vector<std::pair<uint64_t, uint64_t>> &ranges) const {
+  const TtsEntry &entry = table.entries[index];
+  for (uint32_t o = 0; o < entry.num_operands; ++o) {
+    const TtsOperand &operand = table.operands[entry.first_operand + o];
+    if (operand.access & TTS_WRITE)
+      ranges.emplace_back(operand.offset, operand.offset + operand.size);
+  }
+}
+
+/// Each byte once, however many ranges hold it.
+void Executor::clear(std::vector<std::pair<uint64_t, uint64_t>> ranges) {
+  std::sort(ranges.begin(), ranges.end());
+  uint64_t cleared = 0;
+  for (auto [first, end] : ranges) {
+    first = std::max(first, cleared);
+    if (first < end)
+      std::memset(arena.at(first), 0, end - first);
+    cleared = std::max(cleared, end);
   }
 }
 

@@ -59,7 +59,7 @@ public:
   /// Visits every entry of every program once: calls each kernel on an empty
   /// range (its data may be garbage, an index among it) and each primitive for
   /// real, once. What would allocate or load code at its first use does so now.
-  /// Leaves garbage in the arena.
+  /// What that writes is zero again afterwards, as the arena began.
   void rehearse();
 
   /// The end of the highest operand handed to an entry so far, rounded up to
@@ -85,8 +85,12 @@ private:
   void runTimed(const Call &call, EntryTime &time);
   void runWatched(uint32_t program);
   uint64_t operandBytes(const TtsEntry &entry) const;
+  void collectWritten(uint32_t entry,
+                      std::vector<std::pair<uint64_t, uint64_t>> &ranges) const;
+  void clear(std::vector<std::pair<uint64_t, uint64_t>> ranges);
 
   const Table &table;
+  const Arena &arena;
   int threads;
   GemmLibrary matmuls;
   Conv1dLibrary convolutions;
