@@ -7,7 +7,7 @@ cd "$root"
 
 budget=192M
 steps=1500
-audible=24
+audible=16
 case "${1:-}" in
   "") ;;
   --quick)

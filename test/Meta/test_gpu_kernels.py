@@ -37,7 +37,9 @@ def test_every_op_with_a_kernel_is_lowered_for_a_gpu():
 
 def test_an_op_without_a_test_is_found():
     definitions = 'def Tts_SiluOp : Tts_Unary<"silu", []> {\ndef Tts_SumToOp : Tts_Op<"sum_to", []> {\n'
-    ops = ops_with_kernels("rules.whole<SumToOp>(sumTo);\n pointwise<SiluOp>(rules, x);\n isa<Unknown>(op)", definitions)
+    ops = ops_with_kernels(
+        "rules.whole<SumToOp>(sumTo);\n pointwise<SiluOp>(rules, x);\n isa<Unknown>(op)", definitions
+    )
     assert ops == {"silu", "sum_to"}
     assert missing(ops, "%y = tts.sum_to %x") == ["silu"]
     assert missing(ops, "%y = tts.sum_to_all %x") == ["silu", "sum_to"]

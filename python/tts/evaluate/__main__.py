@@ -32,8 +32,8 @@ def parser() -> Parser:
     told.add_argument("--ema", action="store_true", help="the checkpoint's moving average instead of its weights")
     told.add_argument("--corpus", type=Path, required=True, help="the corpus trained on")
     told.add_argument("-o", "--output", type=Path, required=True, help="the JSON file to write")
-    told.add_argument("--utterances", type=_count(0), default=24, help="how many are made audible (default 24)")
-    told.add_argument("--rated", type=_count(0), default=8, help="how many of these get a predicted MOS (default 8)")
+    told.add_argument("--utterances", type=_count(0), default=16, help="how many are made audible (default 16)")
+    told.add_argument("--rated", type=_count(0), default=6, help="how many of these get a predicted MOS (default 6)")
     told.add_argument("--jobs", type=_count(1), default=2, help="processes (default 2)")
     told.add_argument("--samples", type=Path, help="a directory that keeps the sounds")
     return told

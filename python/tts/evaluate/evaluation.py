@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from tts.audio.features import Features
 from tts.data import corpus, duplicates, shards
 from tts.data.progress import Progress
-from tts.evaluate import measures, program, prosody, recordings, sounds, words
-from tts.evaluate.measures import Sums
+from tts.evaluate import measures, omissions, program, prosody, recordings, sounds, words
+from tts.evaluate.rows import Row
 
 VERSION = 1
 
@@ -27,23 +27,10 @@ class Options:
     corpus: Path
     output: Path
     ema: bool = False  # the weights' moving average instead
-    utterances: int = 24
-    rated: int = 8
+    utterances: int = 16
+    rated: int = 6
     jobs: int = 2
     samples: Path | None = None
-
-
-@dataclass
-class Row:
-    """What is known of an utterance so far."""
-
-    id: str
-    recorded: dict[str, np.ndarray]  # the corpus's tensors
-    predicted: dict[str, np.ndarray]
-    text: str | None
-    sums: Sums = field(default_factory=dict)
-    heard: dict[str, str] = field(default_factory=dict)
-    samples: dict[str, str] = field(default_factory=dict)
 
 
 def evaluate(options: Options) -> dict:
@@ -51,11 +38,15 @@ def evaluate(options: Options) -> dict:
     start = time.monotonic()
     manifest = corpus.read_manifest(options.corpus)
     features = Features.from_manifest(manifest, options.corpus / "manifest.json")
-    run = program.evaluate(options.executable, options.weights, options.ema, options.corpus)
-    texts = recordings.transcripts(manifest, list(run.outputs))
+    recorded = _split(options.corpus, manifest)
+    phones = {identity: tensors["phones"] for identity, tensors in recorded.items()}
+    ran = program.evaluate(options.executable, options.weights, options.ema, options.corpus, phones, features)
+    texts = recordings.transcripts(manifest, list(recorded))
     rows = {
-        identity: Row(identity, tensors, run.outputs[identity], texts.get(identity))
-        for identity, tensors in _split(options.corpus, manifest).items()
+        identity: Row(
+            identity, recorded[identity], ran.outputs[identity], ran.spoken.get(identity), texts.get(identity)
+        )
+        for identity in sorted(recorded)
     }
     audible = _choose(rows, options.utterances)
     waves, missing = recordings.find(manifest, audible, options.jobs) if audible else ({}, "")
@@ -65,26 +56,24 @@ def evaluate(options: Options) -> dict:
         _listen(rows, folder, options)
         if options.samples:
             _keep(rows, folder, options, features.sample_rate)
-    metrics = measures.losses(run.loss, run.losses, len(rows)) + measures.summarise(
-        {i: r.sums for i, r in rows.items()}
-    )
+    metrics = measures.losses(ran.loss, ran.losses, len(rows))
+    metrics += measures.summarise({row.id: row.sums for row in rows.values()})
+    counts = {"utterances": len(rows), "audible": len(audible), "rated": min(options.rated, len(audible))}
     return {
         "version": VERSION,
         "executable": str(options.executable),
         "weights": str(options.weights),
         "ema": options.ema,
         "corpus": str(options.corpus),
-        "step": run.step,
+        "step": ran.step,
         "split": "validation",
         "teacher_forced": True,
-        "utterances": len(rows),
-        "audible": len(audible),
-        "rated": min(options.rated, len(audible)),
+        **counts,
         "seconds": round(time.monotonic() - start, 1),
         "metrics": metrics,
         "recipes": {key: measures.RECIPES[key] for key in dict.fromkeys(metric["recipe"] for metric in metrics)},
-        "left_out": _left_out(metrics, rows, audible, missing, features),
-        "rows": [_told(row) for row in sorted(rows.values(), key=lambda row: row.id)],
+        "left_out": omissions.left_out(metrics, rows, counts, missing, ran.mute, features),
+        "rows": [row.told() for row in rows.values()],
     }
 
 
@@ -106,49 +95,33 @@ def _choose(rows: dict[str, Row], count: int) -> list[str]:
 def _measure(
     rows, audible: list[str], waves, statistics: dict, features: Features, folder: Path, options: Options
 ) -> None:
-    def log_scale(mel: np.ndarray) -> np.ndarray:
-        return np.asarray(mel, np.float64) * statistics["mel_std"] + statistics["mel_mean"]
-
-    work = []
+    rated, work = audible[: options.rated], []
     for row in rows.values():
         row.sums |= prosody.phone_errors(row.predicted, row.recorded, statistics, features)
-        predicted = log_scale(row.predicted["mel"]) if "mel" in row.predicted else None
-        place = audible.index(row.id) if row.id in audible else None
-        work.append(
-            sounds.Work(
-                row.id,
-                log_scale(row.recorded["mel"]),
-                predicted,
-                waves.get(row.id),
-                place is not None,
-                place is not None and place < options.rated,
-                folder,
-                features,
-            )
-        )
+        mels = row.mels(statistics, sounds.shortest(features))
+        work.append(sounds.Work(row.id, mels, waves.get(row.id), row.id in audible, row.id in rated, folder, features))
     # Longest first, so that no process is left with a long one at the end.
-    work.sort(key=lambda each: (-each.rated, -each.audible, -len(each.recorded)))
+    work.sort(key=lambda each: (-each.rated, -each.audible, -len(each.mels["recorded"])))
     progress = Progress("measure", len(work))
     # Spawned, not forked: the parent's library threads would be copied half alive.
     with ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         for identity, sums, systems in pool.map(sounds.measure, work):
             rows[identity].sums |= sums
-            rows[identity].heard = dict.fromkeys(systems, "")
+            rows[identity].sounds = systems
             progress.advance()
 
 
 def _listen(rows: dict[str, Row], folder: Path, options: Options) -> None:
     """Recognises the sounds of utterances with a transcript."""
-    told = {sounds.sound_name(row.id, s): (row, s) for row in rows.values() if row.text for s in row.heard}
-    for row in rows.values():
-        if not row.text:
-            row.heard = {}
+    told = {
+        sounds.sound_name(row.id, system): (row, system) for row in rows.values() if row.text for system in row.sounds
+    }
     if not told:
         return
-    for name, heard in words.recognise(list(told), folder, options.jobs).items():
-        row, system = told[name]
-        row.heard[system] = heard
-        row.sums[f"wer.{system}"] = words.errors(words.normalised(row.text), words.normalised(heard))
+    found = words.recognise(list(told), folder, options.jobs)
+    for name, (row, system) in told.items():
+        row.heard[system] = found[name]
+        row.sums[f"wer.{system}"] = words.errors(words.normalised(row.text), words.normalised(found[name]))
 
 
 def _keep(rows: dict[str, Row], folder: Path, options: Options, rate: int) -> None:
@@ -156,51 +129,11 @@ def _keep(rows: dict[str, Row], folder: Path, options: Options, rate: int) -> No
 
     options.samples.mkdir(parents=True, exist_ok=True)
     for row in rows.values():
-        for system in measures.SYSTEMS:
+        for system in row.sounds:
             name = sounds.sound_name(row.id, system)
-            if (folder / f"{name}.raw").exists():
-                kept = options.samples / f"{name}.wav"
-                write_wav(kept, np.fromfile(folder / f"{name}.raw", "<i2") / 32767, rate)
-                row.samples[system] = os.path.relpath(kept, options.output.absolute().parent)
-
-
-def _left_out(
-    metrics: list[dict], rows: dict[str, Row], audible: list[str], missing: str, features: Features
-) -> list[dict]:
-    """Every key that this evaluation does not have, and why."""
-    having = {metric["key"] for metric in metrics}
-    outputs = set().union(*(row.predicted for row in rows.values()))
-
-    def reason(key: str) -> str:
-        kind, _, system = key.partition(".")
-        needed = {"duration": "log_durations", "pitch": "pitch", "energy": "energy"}.get(kind, "mel")
-        if kind in ("duration", "pitch", "energy") or system in ("mel", "predicted"):
-            if needed not in outputs:
-                return f"the model hands out no {needed}"
-        if key == "mcd.mel":
-            return f"{features.n_mels} bands hold no 24 cepstral coefficients"
-        if not audible:
-            return "no utterance was to be made audible"
-        if kind == "wer" and not any(row.text for row in rows.values()):
-            return "the corpus has no transcripts"
-        return missing or "nothing to count was left"
-
-    told = [{"what": key, "reason": reason(key)} for key in measures.MEASURES if key not in having]
-    if missing and "mcd.recorded" in having:
-        told.append({"what": "some recordings", "reason": missing})
-    return told
-
-
-def _told(row: Row) -> dict:
-    return {
-        "id": row.id,
-        "text": row.text,
-        "frames": len(row.recorded["mel"]),
-        "phones": len(row.recorded["phones"]),
-        "values": measures.values(row.sums),
-        "heard": row.heard,
-        "samples": row.samples,
-    }
+            kept = options.samples / f"{name}.wav"
+            write_wav(kept, np.fromfile(folder / f"{name}.raw", "<i2") / 32767, rate)
+            row.samples[system] = os.path.relpath(kept, options.output.absolute().parent)
 
 
 def write(path: Path, told: dict) -> None:

@@ -41,14 +41,15 @@ class Measure:
         return self.scale * (math.sqrt(mean) if self.root else mean)
 
 
-_VOCODER = {"recorded": "recorded mel by Griffin-Lim", "predicted": "predicted mel by Griffin-Lim"}
-SYSTEMS = {"recording": "recording"} | _VOCODER
+_VOCODER = {"recorded": "recorded mel", "predicted": "predicted mel", "spoken": "spoken mel"}
+SYSTEMS = {"recording": "recording"} | {system: f"{of} by Griffin-Lim" for system, of in _VOCODER.items()}
 CENTS = 1200 / math.log(2)
 
 
 def _measures() -> dict[str, Measure]:
     told = {
         "mcd.mel": Measure("MCD, predicted mel against recorded mel", "dB", "mcd.mel", "aligned frames"),
+        "mcd.mel.spoken": Measure("MCD, spoken mel against recorded mel", "dB", "mcd.mel", "aligned frames"),
         "duration.frames": Measure("duration error of a phone", "frames", "duration", "phones"),
         "duration.ms": Measure("duration error of a phone", "ms", "duration", "phones"),
         "duration.total": Measure("duration error of an utterance", "%", "duration.total", "frames", 100),
@@ -61,7 +62,7 @@ def _measures() -> dict[str, Measure]:
         ("voicing", "voicing error", ("%", "voicing", "aligned frames", 100)),
     ):
         for system, of in _VOCODER.items():
-            told[f"{kind}.{system}"] = Measure(f"{title}, {of}, against recording", *measure)
+            told[f"{kind}.{system}"] = Measure(f"{title}, {of} by Griffin-Lim against recording", *measure)
     for system, of in SYSTEMS.items():
         told[f"wer.{system}"] = Measure(f"word error rate, {of}", "%", "wer", "words", 100)
     for system, of in SYSTEMS.items():

@@ -1,4 +1,4 @@
-"""Runs a compiled executable on the validation split: its losses, and what eval hands out per utterance."""
+"""Runs a compiled executable on the validation split: its losses, what eval hands out, and what infer speaks."""
 
 import json
 import subprocess
@@ -8,8 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tts.audio.features import Features
 from tts.data import shards
 from tts.data.errors import InputError
+from tts.evaluate import sounds
+
+_USAGE = 2  # the flag is unknown to an older executable, or not for a model without the program
 
 
 class Refused(Exception):
@@ -25,7 +29,9 @@ class Evaluated:
     step: int | None
     loss: float
     losses: dict[str, float]
-    outputs: dict[str, dict[str, np.ndarray]]  # by utterance, by output, without padding
+    outputs: dict[str, dict[str, np.ndarray]]  # of eval, by utterance, by output, without padding
+    spoken: dict[str, np.ndarray]  # mels of infer, from phones alone
+    mute: str  # why some or all of these are missing
 
 
 def _weights_flag(weights: Path, averaged: bool, folder: Path) -> tuple[str, int | None]:
@@ -49,24 +55,62 @@ def _weights_flag(weights: Path, averaged: bool, folder: Path) -> tuple[str, int
     return f"--init-from={joined}", step
 
 
-def evaluate(executable: Path, weights: Path, averaged: bool, corpus: Path) -> Evaluated:
-    """Twice through the split: `train` tells losses or outputs, not both."""
+def evaluate(
+    executable: Path, weights: Path, averaged: bool, corpus: Path, phones: dict[str, np.ndarray], features: Features
+) -> Evaluated:
+    """Twice through the split, for `train` tells losses or outputs and not both; then it speaks the phones."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         flag, step = _weights_flag(weights, averaged, folder)
-        command = [executable.absolute(), f"--data={corpus.absolute()}", "--evaluate", flag]
-        _run([*command, f"--log-dir={folder}"])
-        _run([*command, f"--dump-outputs={folder / 'outputs.safetensors'}"])
+        command = [executable.absolute(), flag]
+        validate = [*command, f"--data={corpus.absolute()}", "--evaluate"]
+        _run([*validate, f"--log-dir={folder}"])
+        outputs = _results(validate, folder / "outputs.safetensors", weights)
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        tensors, _ = shards.read(folder / "outputs.safetensors")
+        spoken, mute = _speak(command, folder, weights, phones, features)
     told = next(line for line in lines if "val_loss" in line)
-    outputs: dict[str, dict[str, np.ndarray]] = {}
-    for path, tensor in tensors.items():
-        identity, _, output = path.rpartition("/")
-        outputs.setdefault(identity, {})[output] = tensor
-        if not np.isfinite(tensor).all():
-            raise InputError(weights, f"output {output} of {identity} is not finite", "take a sound checkpoint")
-    return Evaluated(step, told["val_loss"], told["val_losses"], outputs)
+    return Evaluated(step, told["val_loss"], told["val_losses"], outputs, spoken, mute)
+
+
+def _speak(
+    command: list, folder: Path, weights: Path, phones: dict[str, np.ndarray], features: Features
+) -> tuple[dict[str, np.ndarray], str]:
+    """Mels of the infer program with neutral controls, and why some or all are missing."""
+    neutral = {"duration_scale": 1.0, "pitch_shift": 0.0, "energy_shift": 0.0}
+    tensors = {}
+    for identity, ids in phones.items():
+        tensors[f"{identity}/phones"] = ids
+        tensors |= {f"{identity}/{name}": np.full(len(ids), value, np.float32) for name, value in neutral.items()}
+    requests = folder / "requests.safetensors"
+    requests.write_bytes(shards.encode(tensors, {"features_hash": features.hash()}))
+    try:
+        results = _results([*command, f"--infer={requests}"], folder / "spoken.safetensors", weights)
+    except Refused as refused:
+        if refused.code == _USAGE:
+            return {}, "the executable has no infer program"
+        raise
+    spoken = {key: told["mel"] for key, told in results.items()}
+    cut = [key for key, told in results.items() if int(told["wanted_frames"]) > len(told["mel"])]
+    short = [key for key, mel in spoken.items() if len(mel) < sounds.shortest(features)]
+    reasons = [f"longer than the largest bucket and cut there: {', '.join(cut)}"] if cut else []
+    reasons += [f"too few frames predicted to be a sound: {', '.join(short)}"] if short else []
+    return spoken, "; ".join(reasons)
+
+
+def _results(command: list, path: Path, weights: Path) -> dict[str, dict[str, np.ndarray]]:
+    """What a run leaves in `path`, by utterance and output."""
+    _run([*command, f"--dump-outputs={path}"])
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for name, tensor in shards.read(path)[0].items():
+        identity, _, output = name.rpartition("/")
+        found.setdefault(identity, {})[output] = _finite(tensor, f"output {output} of {identity}", weights)
+    return found
+
+
+def _finite(tensor: np.ndarray, what: str, weights: Path) -> np.ndarray:
+    if not np.isfinite(tensor).all():
+        raise InputError(weights, f"{what} is not finite", "take a sound checkpoint")
+    return tensor
 
 
 def _run(command: list) -> None:

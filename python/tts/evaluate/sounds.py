@@ -12,11 +12,10 @@ from tts.evaluate.measures import Sums
 
 @dataclass(frozen=True)
 class Work:
-    """An utterance for a worker process; mels are in log scale."""
+    """An utterance for a worker process."""
 
     id: str
-    recorded: np.ndarray
-    predicted: np.ndarray | None  # None: the model hands out no mel
+    mels: dict[str, np.ndarray]  # by system, in log scale
     recording: np.ndarray | None  # None: not to be had
     audible: bool
     rated: bool
@@ -28,12 +27,14 @@ def sound_name(identity: str, system: str) -> str:
     return f"{identity}.{system}"
 
 
+def shortest(features: Features) -> int:
+    """The frames that a mel needs to become a sound: one window."""
+    return 1 + -(-features.n_fft // features.hop)
+
+
 def measure(work: Work) -> tuple[str, Sums, list[str]]:
     """The sums, and the systems whose sounds now lie in the folder."""
-    sums: Sums = {}
-    if work.predicted is not None and work.features.n_mels > cepstra.ORDER:
-        ours, theirs = cepstra.of_mel(work.predicted), cepstra.of_mel(work.recorded)
-        sums["mcd.mel"] = cepstra.distortion(ours, theirs, cepstra.align(ours, theirs))
+    sums = _against_recorded_mel(work.mels) if work.features.n_mels > cepstra.ORDER else {}
     waves = _waves(work) if work.audible else {}
     for system, wave in waves.items():
         path = work.folder / f"{sound_name(work.id, system)}.raw"
@@ -47,21 +48,30 @@ def measure(work: Work) -> tuple[str, Sums, list[str]]:
     return work.id, sums, list(waves)
 
 
+def _against_recorded_mel(mels: dict[str, np.ndarray]) -> Sums:
+    sums: Sums = {}
+    reference = cepstra.of_mel(mels["recorded"])
+    for system, key in (("predicted", "mcd.mel"), ("spoken", "mcd.mel.spoken")):
+        if system in mels:
+            ours = cepstra.of_mel(mels[system])
+            sums[key] = cepstra.distortion(ours, reference, cepstra.align(ours, reference))
+    return sums
+
+
 def _waves(work: Work) -> dict[str, np.ndarray]:
     from tts.audio.vocoder import griffin_lim
 
     waves = {} if work.recording is None else {"recording": work.recording}
-    waves["recorded"] = griffin_lim(work.recorded, work.features)
-    if work.predicted is not None:
-        waves["predicted"] = griffin_lim(work.predicted, work.features)
-    return waves
+    return waves | {system: griffin_lim(mel, work.features) for system, mel in work.mels.items()}
 
 
 def _against_recording(waves: dict[str, np.ndarray], rate: int) -> Sums:
     sums: Sums = {}
     reference, reference_f0 = cepstra.of_wave(waves["recording"], rate)
-    for system in waves.keys() - {"recording"}:
-        ours, f0 = cepstra.of_wave(waves[system], rate)
+    for system, wave in waves.items():
+        if system == "recording":
+            continue
+        ours, f0 = cepstra.of_wave(wave, rate)
         path = cepstra.align(ours, reference)
         sums[f"mcd.{system}"] = cepstra.distortion(ours, reference, path)
         sums |= prosody.frame_errors(f0, reference_f0, path, system)

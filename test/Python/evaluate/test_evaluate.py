@@ -13,8 +13,9 @@ from tts.audio.wave import read_wav
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
+SYSTEMS = ["recording", "recorded", "predicted", "spoken"]
 # A whole prompt and the parts of one that is cut.
-VALIDATION = ("vm-goodbye", "dir-intro.part1", "dir-intro.part2")
+VALIDATION = ("agent-pass", "dir-intro.part1", "dir-intro.part2")
 
 
 def run(*command) -> subprocess.CompletedProcess:
@@ -35,7 +36,7 @@ def evaluate(*flags) -> subprocess.CompletedProcess:
 
 
 class Trained:
-    """A tiny model, trained for three updates on a corpus."""
+    """A tiny model, trained on a corpus until it knows how long a phone is."""
 
     def __init__(self, folder: Path):
         self.folder, self.corpus = folder, folder / "corpus"
@@ -43,9 +44,17 @@ class Trained:
         flags = ["--size=tiny", f"--corpus={self.corpus}", "-o", model]
         succeeds(sys.executable, "-m", "tts.models.fastspeech2", *flags)
         succeeds(TOOLS / "tts-compile", "--memory-budget=1G", f"--buckets-from={self.corpus}", model, "-o", self.train)
-        flags = ["--steps=3", "--eval-every=3", f"--checkpoint-dir={folder / 'run'}", f"--log-dir={folder}"]
+        flags = [
+            "--steps=60",
+            "--eval-every=60",
+            "--lr=3e-3",
+            "--warmup=10",
+            f"--checkpoint-dir={folder / 'run'}",
+            f"--log-dir={folder}",
+        ]
         succeeds(self.train, f"--data={self.corpus}", *flags)
-        self.checkpoint = folder / "run" / "step-00000003"
+        self.speaks = "@infer" in model.read_text()
+        self.checkpoint = folder / "run" / "step-00000060"
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         (self.logged,) = [line for line in lines if "val_loss" in line]
 
@@ -96,7 +105,7 @@ def test_losses_are_those_that_training_logged(spoken, evaluated):
     assert metrics["loss.total"]["value"] == pytest.approx(spoken.logged["val_loss"], rel=1e-12)
     for term, value in spoken.logged["val_losses"].items():
         assert metrics[f"loss.{term}"]["value"] == pytest.approx(value, rel=1e-12)
-    assert len(spoken.logged["val_losses"]) == 4 and evaluated[0]["step"] == 3
+    assert len(spoken.logged["val_losses"]) == 4 and evaluated[0]["step"] == 60
 
 
 def test_outputs_are_of_the_same_weights(spoken, evaluated):
@@ -105,16 +114,20 @@ def test_outputs_are_of_the_same_weights(spoken, evaluated):
     assert metrics["energy"]["value"] ** 2 == pytest.approx(spoken.logged["val_losses"]["energy"], rel=1e-5)
 
 
-def test_everything_is_measured(evaluated):
+def test_everything_is_measured(spoken, evaluated):
     told, table = evaluated
     metrics = by_key(told)
-    assert told["left_out"] == [] and told["utterances"] == 3 and told["audible"] == 2 and told["rated"] == 1
-    for system in ("recorded", "predicted"):
+    assert told["utterances"] == 3 and told["audible"] == 2 and told["rated"] == 1
+    if spoken.speaks:  # so young a model may want more frames than there are
+        assert {entry["what"] for entry in told["left_out"]} <= {"some of the spoken"}
+    else:
+        assert {entry["reason"] for entry in told["left_out"]} == {"the executable has no infer program"}
+    for system in SYSTEMS[1:] if spoken.speaks else SYSTEMS[1:3]:
         assert metrics[f"mcd.{system}"]["utterances"] == 2 and metrics[f"mcd.{system}"]["value"] > 1
     assert metrics["mcd.mel"]["utterances"] == 3
-    assert metrics["mcd.recorded"]["value"] < metrics["mcd.predicted"]["value"]  # three updates teach little
-    assert metrics["wer.recording"]["value"] <= metrics["wer.predicted"]["value"]
-    assert metrics["wer.recording"]["utterances"] == 1 and metrics["wer.recording"]["count"] == 1  # "Goodbye"
+    assert metrics["mcd.recorded"]["value"] < metrics["mcd.predicted"]["value"]  # sixty updates teach little
+    assert metrics["wer.recording"]["value"] < metrics["wer.predicted"]["value"]
+    assert metrics["wer.recording"]["utterances"] == 1 and metrics["wer.recording"]["count"] == 9
     assert metrics["mos.recording"]["value"] > metrics["mos.predicted"]["value"] >= 1
     for metric in told["metrics"]:
         assert metric["title"] in table and np.isfinite(metric["value"])
@@ -124,13 +137,13 @@ def test_everything_is_measured(evaluated):
 def test_rows_have_every_utterance_and_its_sounds(spoken, evaluated):
     rows = {row["id"]: row for row in evaluated[0]["rows"]}
     assert sorted(rows) == sorted(VALIDATION)
-    whole, part = rows["vm-goodbye"], next(rows[name] for name in VALIDATION[1:] if rows[name]["samples"])
-    assert whole["text"] == "Goodbye" or whole["text"].startswith("Goodbye")
+    whole, part = rows["agent-pass"], next(rows[name] for name in VALIDATION[1:] if rows[name]["samples"])
+    assert whole["text"].startswith("Please enter your password")
     assert part["text"] is None and part["heard"] == {} and "mcd.predicted" in part["values"]
-    assert list(whole["heard"]) == ["recording", "recorded", "predicted"]
+    assert list(whole["heard"]) == (SYSTEMS if spoken.speaks else SYSTEMS[:3])
     for system in whole["samples"]:
         wave, rate = read_wav(spoken.folder / whole["samples"][system])
-        assert rate == 16000 and abs(len(wave) / 256 - whole["frames"]) <= 2
+        assert rate == 16000 and (system == "spoken" or abs(len(wave) / 256 - whole["frames"]) <= 2)
 
 
 def test_a_corpus_without_speech_says_what_is_left_out(made_up):
@@ -151,11 +164,12 @@ def test_the_moving_average_is_other_weights(made_up, tmp_path):
     for more in ([], ["--ema"]):
         assert evaluate(*made_up.flags(), *flags, *more).returncode == 0
         told = json.loads((tmp_path / "out.json").read_text())
-        assert told["ema"] == bool(more) and told["step"] == 3 and told["audible"] == 0
-        assert {entry["reason"] for entry in told["left_out"]} == {"no utterance was to be made audible"}
+        assert told["ema"] == bool(more) and told["step"] == 60 and told["audible"] == 0
+        audible = [metric["key"] for metric in told["metrics"] if metric["recipe"] in ("mcd.wave", "f0", "wer", "mos")]
+        assert not audible and "no utterance was to be made audible" in {e["reason"] for e in told["left_out"]}
         values.append(by_key(told)["loss.total"]["value"])
     assert values[0] == pytest.approx(made_up.logged["val_loss"], rel=1e-12)
-    assert values[1] != values[0] and values[1] == pytest.approx(values[0], rel=0.5)
+    assert values[1] > values[0]  # it lags behind
 
 
 def test_faults_are_one_line(made_up, tmp_path):

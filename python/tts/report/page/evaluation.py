@@ -51,7 +51,9 @@ class Evaluation:
         if content.get("audible"):
             words += f", {number(content['audible'])} of them made audible"
         if content.get("teacher_forced"):
-            words += "; durations, pitch and energy are the recordings' (teacher forcing)"
+            words += "; what is predicted has the recordings' durations, pitch and energy (teacher forcing)"
+        if any(metric["key"].endswith(".spoken") for metric in self.metrics):
+            words += ", what is spoken has its own"
         return words + "."
 
     def _metrics(self) -> Markup:

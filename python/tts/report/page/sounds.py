@@ -18,6 +18,7 @@ _SYSTEMS = {
     "recording": "recording",
     "recorded": "recorded spectrogram, Griffin-Lim",
     "predicted": "predicted spectrogram, Griffin-Lim",
+    "spoken": "spoken from phones alone, Griffin-Lim",
 }
 
 
