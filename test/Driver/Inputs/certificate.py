@@ -1,6 +1,7 @@
 """A certificate has the contract's fields, its sums are exact and its hash is the executable's."""
 
 import hashlib
+import itertools
 import json
 import sys
 
@@ -27,7 +28,7 @@ assert {"name", "loc", "class", "program", "offset", "size"} <= set(plan["buffer
 
 # The programs tile the timeline, and buffers live inside theirs.
 spans = sorted((p["begin"], p["begin"] + p["entries"], p["program"]) for p in plan["programs"])
-assert spans[0][0] == 0 and all(a[1] == b[0] for a, b in zip(spans, spans[1:])), spans
+assert spans[0][0] == 0 and all(a[1] == b[0] for a, b in itertools.pairwise(spans)), spans
 bounds = {name: (begin, end) for begin, end, name in spans}
 assert {"zero", "denominators[0]", "forward[0]", "backward[0]", "update", "eval[0]"} <= set(bounds)
 for buffer in plan["buffers"]:
