@@ -48,7 +48,7 @@ def evaluate(options: Options) -> dict:
         )
         for identity in sorted(recorded)
     }
-    audible = _choose(rows, options.utterances)
+    audible = _choose(rows, options.utterances, sounds.shortest(features))
     waves, missing = recordings.find(manifest, audible, options.jobs) if audible else ({}, "")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -87,9 +87,10 @@ def _split(folder: Path, manifest: dict) -> dict[str, dict[str, np.ndarray]]:
     return told
 
 
-def _choose(rows: dict[str, Row], count: int) -> list[str]:
+def _choose(rows: dict[str, Row], count: int, shortest: int) -> list[str]:
     """Those with a transcript of their own first, for only they have a word error rate."""
-    return sorted(rows, key=lambda identity: (rows[identity].text is None, duplicates.rank(identity)))[:count]
+    long = [identity for identity, row in rows.items() if len(row.recorded["mel"]) >= shortest]
+    return sorted(long, key=lambda identity: (rows[identity].text is None, duplicates.rank(identity)))[:count]
 
 
 def _measure(
