@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tts import synthesize
 from tts.audio.features import Features
 from tts.data import shards
 from tts.data.errors import InputError
@@ -34,25 +35,15 @@ class Evaluated:
     mute: str  # why some or all of these are missing
 
 
-def _weights_flag(weights: Path, averaged: bool, folder: Path) -> tuple[str, int | None]:
-    """How `train` is told of the weights, and the update they are of; `folder` is for a file that joins two."""
-    if weights.is_file() and not averaged:
-        return f"--init-from={weights.absolute()}", None
-    if not weights.exists():
-        raise InputError(weights, "missing", "give a checkpoint's directory or a safetensors file")
+def _step(weights: Path) -> int | None:
+    """The update that the weights are of; None for a file, which does not say."""
+    if not weights.is_dir():
+        return None
     if not (weights / "state.json").exists():
         raise InputError(
             weights, "not a checkpoint: it has no state.json", "give one of its step-… directories, or best"
         )
-    step = json.loads((weights / "state.json").read_text())["step"]
-    if not averaged:
-        return f"--resume={weights.absolute()}", step
-    # The average has only what is trained; frozen parameters are the model's.
-    tensors, metadata = shards.read(weights / "model.safetensors")
-    tensors |= shards.read(weights / "ema.safetensors")[0]
-    joined = folder / "averaged.safetensors"
-    joined.write_bytes(shards.encode(tensors, metadata))
-    return f"--init-from={joined}", step
+    return json.loads((weights / "state.json").read_text())["step"]
 
 
 def evaluate(
@@ -61,8 +52,8 @@ def evaluate(
     """Twice through the split, for `train` tells losses or outputs and not both; then it speaks the phones."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        flag, step = _weights_flag(weights, averaged, folder)
-        command = [executable.absolute(), flag]
+        command = [executable.absolute(), synthesize.weights_flag(weights.absolute(), averaged, folder)]
+        step = _step(weights)
         validate = [*command, f"--data={corpus.absolute()}", "--evaluate"]
         _run([*validate, f"--log-dir={folder}"])
         outputs = _results(validate, folder / "outputs.safetensors", weights)
@@ -76,11 +67,7 @@ def _speak(
     command: list, folder: Path, weights: Path, phones: dict[str, np.ndarray], features: Features
 ) -> tuple[dict[str, np.ndarray], str]:
     """Mels of the infer program with neutral controls, and why some or all are missing."""
-    neutral = {"duration_scale": 1.0, "pitch_shift": 0.0, "energy_shift": 0.0}
-    tensors = {}
-    for identity, ids in phones.items():
-        tensors[f"{identity}/phones"] = ids
-        tensors |= {f"{identity}/{name}": np.full(len(ids), value, np.float32) for name, value in neutral.items()}
+    tensors = {f"{key}/{name}": value for key, ids in phones.items() for name, value in synthesize.request(ids).items()}
     requests = folder / "requests.safetensors"
     requests.write_bytes(shards.encode(tensors, {"features_hash": features.hash()}))
     try:
