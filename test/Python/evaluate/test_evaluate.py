@@ -21,7 +21,7 @@ VALIDATION = ("agent-pass", "dir-intro.part1", "dir-intro.part2")
 def run(*command) -> subprocess.CompletedProcess:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "python")}
     return subprocess.run(
-        [*map(str, command)], capture_output=True, text=True, check=False, env=environment, timeout=300
+        [*map(str, command)], capture_output=True, text=True, check=False, env=environment, timeout=900
     )
 
 
