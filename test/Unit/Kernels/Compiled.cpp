@@ -5,6 +5,9 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tts/Conversion/TtsToKernels/Gemm.h"
 #include "tts/Conversion/TtsToKernels/Passes.h"
@@ -30,7 +33,8 @@ static MLIRContext &context() {
   static MLIRContext *context = [] {
     DialectRegistry registry;
     registry.insert<TtsDialect, rt::RtDialect, func::FuncDialect,
-                    LLVM::LLVMDialect, cf::ControlFlowDialect>();
+                    LLVM::LLVMDialect, cf::ControlFlowDialect, scf::SCFDialect,
+                    vector::VectorDialect, memref::MemRefDialect>();
     cpu::registerTranslations(registry);
     cuda::registerTranslations(registry);
     auto *made = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
