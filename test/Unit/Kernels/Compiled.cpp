@@ -27,6 +27,7 @@ struct Compiled::Impl {
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::unique_ptr<Warps> warps;
   std::map<std::string, Kernel> kernels;
+  std::map<std::string, std::vector<Memory>> operands;
 };
 
 static MLIRContext &context() {
@@ -51,6 +52,16 @@ static void addGemm(ModuleOp module, const Gemm &g) {
       g.transposeB, g.beta, g.batch, g.strideA, g.strideB, g.strideC);
   Type element = g.element == "f32" ? Type(b.getF32Type()) : b.getF64Type();
   emitGemmKernel(module, g.name, shape, element);
+}
+
+static std::vector<Memory> memoryOf(func::FuncOp kernel) {
+  std::vector<Memory> memory;
+  for (Type type : kernel.getArgumentTypes())
+    if (auto memref = dyn_cast<MemRefType>(type))
+      memory.push_back({memref.getNumElements(),
+                        memref.getElementTypeBitWidth(),
+                        isa<FloatType>(memref.getElementType())});
+  return memory;
 }
 
 /// The same kernels as NVVM, out of a copy of the module.
@@ -79,6 +90,8 @@ Compiled::Compiled(const std::string &text, const std::vector<Gemm> &gemms)
     ADD_FAILURE() << "does not compile for a GPU:\n" << text;
     return;
   }
+  for (auto kernel : module->getOps<func::FuncOp>())
+    impl->operands[kernel.getName().str()] = memoryOf(kernel);
   cpu::buildKernelsToLLVMPipeline(passes);
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream out(object);
@@ -107,6 +120,10 @@ Kernel Compiled::operator[](const std::string &name) const {
     return it->second;
   ADD_FAILURE() << "no kernel " << name;
   return {};
+}
+
+const std::map<std::string, std::vector<Memory>> &Compiled::operands() const {
+  return impl->operands;
 }
 
 std::string refusal(const std::string &text) {

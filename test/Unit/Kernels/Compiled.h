@@ -24,6 +24,13 @@ struct Kernel {
   int64_t range = 0;
 };
 
+/// What one memory operand of a kernel holds.
+struct Memory {
+  int64_t count = 0;
+  unsigned bits = 0;
+  bool isFloat = false;
+};
+
 /// A matrix product for `emitGemmKernel`, in the order of rt::GemmAttr.
 struct Gemm {
   std::string name, element;
@@ -41,6 +48,8 @@ public:
                     const std::vector<Gemm> &gemms = {});
   ~Compiled();
   Kernel operator[](const std::string &name) const;
+  /// Every kernel's operands, by name.
+  const std::map<std::string, std::vector<Memory>> &operands() const;
 
 private:
   struct Impl;
@@ -62,6 +71,7 @@ struct Operand {
   template <typename T>
   Operand(std::vector<T> &values)
       : data(values.data()), bytes(values.size() * sizeof(T)) {}
+  Operand(void *data, size_t bytes) : data(data), bytes(bytes) {}
 };
 
 /// Runs the whole range at once; then, from the same memory, in two parts for
