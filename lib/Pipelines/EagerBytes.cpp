@@ -59,7 +59,7 @@ int64_t bytesOfForward(func::FuncOp forward, const Sizes &sizes) {
     for (Type type : op.getResultTypes()) {
       sum += sizes.bytes(type);
       largest = std::max(largest, sizes.bytes(type));
-      if (isa<TrainingOnlyOpInterface>(op))
+      if (isa<TrainingOnlyOpInterface>(op) && op.hasTrait<Pointwise>())
         sum += sizes.elements(cast<RankedTensorType>(type));
     }
   }

@@ -160,10 +160,10 @@ def _conv(name: str, taps: int, left: int | None) -> Case:
     return Case(name, lambda g, m: ops.conv1d(m.operand("x"), m.parameter("w", taps, 5, 4), left))
 
 
-def _attention(heads: int) -> Case:
+def _attention(heads: int, **options) -> Case:
     return Case(
-        f"attention_{heads}",
-        lambda g, m: ops.attention(*(m.operand(n, 6) for n in "qkv"), m.lengths, heads),
+        "_".join(["attention", str(heads), *options]),
+        lambda g, m: ops.attention(*(m.operand(n, 6) for n in "qkv"), m.lengths, heads, **options),
     )
 
 
@@ -219,6 +219,9 @@ CASES = [
     _conv("conv1d_longer_than_the_text", 9, None),
     _attention(1),
     _attention(2),
+    _attention(2, causal=True),
+    _attention(1, dropout=0.3),
+    _attention(2, causal=True, dropout=0.3),
     Case("layer_norm", lambda g, m: _layer_norm(m)[0]),
     Case("layer_norm_statistics", _statistics),
     *(_loss(n, c) for n in ("l1_loss", "mse_loss") for c in (5, None)),

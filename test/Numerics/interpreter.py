@@ -211,13 +211,25 @@ def _joined(x):
     return x.swapaxes(1, 2).reshape(batch, time, heads * size)
 
 
-def _probabilities(q, k, lengths):
-    """Softmax over the keys below each length; 0 everywhere without one."""
-    keep = (np.arange(k.shape[2]) < lengths[:, None])[:, None, None]
+def _probabilities(c, q, k, lengths):
+    """Softmax over the keys below each length, up to the query if causal; 0 everywhere without one."""
+    keys = np.arange(k.shape[2])
+    keep = (keys < lengths[:, None])[:, None, None]
+    if c.attributes.get("causal"):
+        keep = keep & (keys <= keys[:, None])
     scores = np.where(keep, q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3]), -np.inf)
     top = np.maximum(scores.max(-1, keepdims=True), np.finfo(float).min)
     weights = np.where(keep, np.exp(scores - top), 0.0)
     return weights / np.maximum(weights.sum(-1, keepdims=True), np.finfo(float).tiny)
+
+
+def _dropping(c, p, random):
+    """What dropout multiplies each probability with; `random` are utterances and draw, or nothing."""
+    if not random:
+        return 1.0
+    utterances, draw = random
+    kept = philox.kept_probabilities(p.shape, c.rate, c.stream, int(draw[0]), int(draw[1]), utterances)
+    return np.where(kept, 1 / (1 - c.rate), 0.0)
 
 
 def _attention_operands(c, lengths, *tensors):
@@ -226,18 +238,20 @@ def _attention_operands(c, lengths, *tensors):
 
 
 @rule("attention")
-def _(c, q, k, v, lengths):
+def _(c, q, k, v, lengths, *random):
     q, k, v = _attention_operands(c, lengths, q, k, v)
-    return _joined(_probabilities(q, k, lengths) @ v)
+    p = _probabilities(c, q, k, lengths)
+    return _joined((p * _dropping(c, p, random)) @ v)
 
 
 @rule("attention_grad")
-def _(c, dy, q, k, v, lengths):
+def _(c, dy, q, k, v, lengths, *random):
     q, k, v, dy = _attention_operands(c, lengths, q, k, v, dy)
-    p = _probabilities(q, k, lengths)
-    dp = dy @ v.swapaxes(2, 3)
+    p = _probabilities(c, q, k, lengths)
+    dropping = _dropping(c, p, random)
+    dp = (dy @ v.swapaxes(2, 3)) * dropping
     ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / math.sqrt(q.shape[3])
-    return tuple(_joined(g) for g in (ds @ k, ds.swapaxes(2, 3) @ q, p.swapaxes(2, 3) @ dy))
+    return tuple(_joined(g) for g in (ds @ k, ds.swapaxes(2, 3) @ q, (p * dropping).swapaxes(2, 3) @ dy))
 
 
 # Norms

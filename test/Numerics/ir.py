@@ -70,7 +70,7 @@ class Attributes:
             return items
         if found := self.match(r'"((?:[^"\\]|\\.)*)"'):
             return found.group(1)
-        if found := self.match(r"array<i64(?:: ([^>]*))?>"):
+        if found := self.match(r"array<i(?:32|64)(?:: ([^>]*))?>"):
             return [int(n) for n in (found.group(1) or "").split(",") if n]
         if found := self.match(r"(-?[\d.]+(?:[eE][-+]?\d+)?)(?: : (\w+))?"):
             return (float if (found.group(2) or "i64").startswith("f") else int)(found.group(1))

@@ -45,18 +45,27 @@ def key_of(seed: int, stream: str) -> tuple[int, int]:
     return h & 0xFFFFFFFF, h >> 32
 
 
+def _draws(seed: int, update: int, stream: str, utterances, *counters) -> np.ndarray:
+    """Words of the counters (update, utterance, …), whose arrays broadcast with utterances along dimension 0."""
+    ids = np.asarray(utterances, np.int64).astype(np.uint64)
+    return philox4x32(
+        (np.uint64(update), ids.reshape(-1, *[1] * (np.ndim(counters[0]) - 1)), *counters), key_of(seed, stream)
+    )
+
+
+def kept_probabilities(shape, rate: float, stream: str, seed: int, update: int, utterances) -> np.ndarray:
+    """Which of attention's [batch, heads, queries, keys] probabilities dropout keeps."""
+    _, heads, queries, keys = shape
+    head, query, quad = np.ogrid[:heads, :queries, : (keys + 3) // 4]
+    words = _draws(seed, update, stream, utterances, query[None].astype(np.uint64), head[None] * 2**24 + quad[None])
+    draws = words.reshape(*shape[:3], -1)[..., :keys]
+    return draws >= np.uint32(int(rate * 2**32))
+
+
 def kept(shape, rate: float, stream: str, seed: int, update: int, utterances) -> np.ndarray:
     """Which elements of a [batch, time] or [batch, time, channel] tensor dropout keeps."""
     batch, time, channels = (*shape, 1)[:3]
-    ids = np.asarray(utterances, np.int64).astype(np.uint64)
-    words = philox4x32(
-        (
-            np.uint64(update),
-            ids[:, None, None],
-            np.arange(time, dtype=np.uint64)[None, :, None],
-            np.arange((channels + 3) // 4, dtype=np.uint64),
-        ),
-        key_of(seed, stream),
-    )
+    steps, quad = np.ogrid[:time, : (channels + 3) // 4]
+    words = _draws(seed, update, stream, utterances, steps[None].astype(np.uint64), quad[None].astype(np.uint64))
     draws = words.reshape(batch, time, -1)[:, :, :channels]
     return (draws >= np.uint32(int(rate * 2**32))).reshape(shape)

@@ -199,7 +199,7 @@ def test_another_batch_is_another_experiment(material):
 
 
 def test_equal_frames_are_not_equal_memory(material):
-    """Report 27: eight utterances of 96 frames and one of 768 have the same frames; attention makes the long one larger."""
+    """Report 27: eight utterances of 96 frames and one of 768 have the same frames; each query's scores are larger."""
 
     def peak(frames, micro_batch):
         plan = material / f"{frames}.json"
@@ -214,4 +214,4 @@ def test_equal_frames_are_not_equal_memory(material):
         assert result.returncode == 0, result.stderr
         return json.loads(plan.read_text())["arena_bytes"]
 
-    assert peak(768, 1) > 1.2 * peak(96, 8)
+    assert peak(768, 1) > 1.05 * peak(96, 8)

@@ -1,4 +1,4 @@
-//===- Shapes.cpp - rules of broadcast, full and mask ---------------------===//
+//===- Shapes.cpp - rules of broadcast, full, swap and mask ---------------===//
 
 #include "Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,6 +34,13 @@ void populateShapeRules(Rules &rules) {
   });
   rules.map<BroadcastOp>([](BroadcastOp op, Emitter &e, const Position &at) {
     return e.emit(op.getX(), underBroadcast(op, at));
+  });
+  rules.map<SwapMiddleOp>([](SwapMiddleOp op, Emitter &e, const Position &at) {
+    Position from;
+    from.leading.assign(at.leading.begin(), at.leading.end());
+    std::swap(from.leading[1], from.leading[2]);
+    from.chunk = at.chunk;
+    return e.emit(op.getX(), from);
   });
   // A select, not a product: what is not finite in the padding becomes 0 too.
   rules.map<MaskOp>([](MaskOp op, Emitter &e, const Position &at) -> Value {

@@ -1,7 +1,9 @@
-//===- Attention.cpp - attention one utterance at a time -----------------===//
+//===- Attention.cpp - attention by blocks of queries --------------------===//
 //
-// Scores and probabilities of one utterance, [heads, time, time], are the only
-// square tensors that exist; backward computes them again from q and k.
+// Heads come before time, [batch, heads, time, depth], so that the rows of a
+// head lie one behind the other. A block of queries of some utterances and all
+// heads is one batched product, one softmax and one more product; backward
+// computes its probabilities again. No tensor has time twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,79 +12,185 @@
 using namespace mlir;
 using namespace tts;
 
+/// A block has 64, 128 or 192 queries, at most a third of a longer sequence:
+/// what is read again for every block is then read seldom.
+static int64_t getQueries(int64_t time) {
+  return std::clamp<int64_t>(time / 192, 1, 3) * 64;
+}
+
+/// Utterances per block: as many as have this many bytes of keys, which then
+/// stay in a second-level cache from one product to the next, but at least a
+/// quarter of all, so that a longer micro-batch makes no more entries.
+static int64_t getUtterances(int64_t batch, int64_t bytesOfKeys) {
+  constexpr int64_t cached = 1 << 20;
+  int64_t some = std::max(cached / bytesOfKeys, (batch + 3) / 4);
+  return std::min(batch, some);
+}
+
 namespace {
-/// Builds the products of one utterance; heads are views with stride d.
-class Heads {
+/// Queries [first, first + rows) of utterances [begin, begin + utterances) and
+/// the keys [0, keys) that they may see.
+struct Block {
+  int64_t begin, utterances, first, rows, keys;
+  /// The first that reaches these utterances' keys.
+  bool overwrites;
+};
+
+/// What the lowering of attention and of its gradient share.
+template <typename OpT> class Blocks {
 public:
-  Heads(PatternRewriter &builder, Location loc, Value q, Value lengths,
-        int64_t heads)
-      : builder(builder), loc(loc), lengths(lengths), heads(heads) {
-    auto type = cast<RankedTensorType>(q.getType());
-    batch = type.getDimSize(0);
-    time = type.getDimSize(1);
-    channels = type.getDimSize(2);
-    depth = channels / heads;
-    square = RankedTensorType::get({heads, time, time}, type.getElementType());
+  Blocks(PatternRewriter &builder, OpT op)
+      : builder(builder), loc(op.getLoc()), op(op),
+        flat(cast<RankedTensorType>(op.getQ().getType())),
+        batch(flat.getDimSize(0)), time(flat.getDimSize(1)),
+        heads(op.getHeads()), depth(flat.getDimSize(2) / heads),
+        timeFirst(type({batch, time, heads, depth})),
+        headFirst(type({batch, heads, time, depth})) {}
+
+  /// The last queries first: under `causal` they alone reach every key, so
+  /// their sums over queries overwrite and those of the others add.
+  SmallVector<Block> getBlocks() {
+    int64_t queries = getQueries(time);
+    int64_t bytes = time * heads * depth * flat.getElementTypeBitWidth() / 8;
+    int64_t utterances = getUtterances(batch, bytes);
+    SmallVector<Block> blocks;
+    for (int64_t begin = 0; begin < batch; begin += utterances)
+      for (int64_t i = (time + queries - 1) / queries; i-- > 0;) {
+        int64_t first = i * queries, end = std::min(first + queries, time);
+        blocks.push_back({begin, std::min(utterances, batch - begin), first,
+                          end - first, op.getCausal() ? end : time,
+                          end == time});
+      }
+    return blocks;
   }
 
-  FloatAttr scale() const {
-    return builder.getF64FloatAttr(1 / std::sqrt(double(depth)));
+  /// [batch, time, channels] as [batch, heads, time, depth].
+  Value split(Value x) {
+    if (heads == 1)
+      return alias(x, headFirst);
+    return SwapMiddleOp::create(builder, loc, headFirst, alias(x, timeFirst));
   }
 
-  /// softmax(scale · q kᵀ) of utterance b.
-  Value probabilities(Value q, Value k, int64_t b) const {
-    auto one = RankedTensorType::get({1}, builder.getI32Type());
-    Value length = rt::SliceOp::create(builder, loc, one, lengths, b);
-    return KeySoftmaxOp::create(builder, loc, square, outer(q, k, b), length,
-                                scale());
+  Value merge(Value x) {
+    if (heads > 1)
+      x = SwapMiddleOp::create(builder, loc, timeFirst, x);
+    return alias(x, flat);
   }
 
-  /// x yᵀ per head, [heads, time, time].
-  Value outer(Value x, Value y, int64_t b) const {
-    Product product{time, time, depth};
+  /// Storage of [batch, heads, time, depth].
+  Value empty() const { return emitEmpty(builder, loc, headFirst); }
+
+  /// Rows of the block times all its keys, x yᵀ.
+  Value scores(Value x, Value y, Block block) {
+    Product product{block.rows, block.keys, depth};
     product.transposeB = true;
-    product.lda = product.ldb = channels;
-    product.batch = heads;
-    product.strideA = product.strideB = depth;
-    product.strideC = time * time;
-    product.offsetA = product.offsetB = b * time * channels;
-    return emitProduct(builder, loc, x, y, emitEmpty(builder, loc, square),
+    batched(product, block, {perHead(), perHead(), block.rows * block.keys});
+    product.offsetA = firstRow(block);
+    product.offsetB = firstKey(block);
+    auto wide = type({block.utterances, heads, block.rows, block.keys});
+    return emitProduct(builder, loc, x, y, emitEmpty(builder, loc, wide),
                        product);
   }
 
-  /// result[b] = s·x or sᵀ·x per head, into the rows of utterance b.
-  Value apply(Value s, bool transpose, Value x, Value result, int64_t b) const {
-    Product product{time, depth, time};
-    product.transposeA = transpose;
-    product.ldb = product.ldc = channels;
-    product.batch = heads;
-    product.strideA = time * time;
-    product.strideB = product.strideC = depth;
-    product.offsetB = product.offsetC = b * time * channels;
+  /// softmax(scale · q kᵀ), with the op's dropout or without.
+  Value probabilities(Value q, Value k, Block block, bool dropped) {
+    Value s = scores(q, k, block);
+    bool drops = dropped && op.getDraw();
+    // Blocks that need not know where they lie share one kernel.
+    int64_t first = op.getCausal() || drops ? block.first : 0;
+    return KeySoftmaxOp::create(
+        builder, loc, s.getType(), s, ofBlock(op.getLengths(), block),
+        drops ? ofBlock(op.getUtterances(), block) : Value(),
+        drops ? op.getDraw() : Value(), scale(),
+        builder.getI64IntegerAttr(first), op.getCausalAttr(),
+        drops ? op.getRateAttr() : FloatAttr(),
+        drops ? op.getStreamAttr() : StringAttr());
+  }
+
+  /// The scores' gradient and the dropped probabilities, from probabilities
+  /// before dropout and the gradient of those after it.
+  std::pair<Value, Value> scoresGrad(Value p, Value dp, Block block) {
+    bool drops = bool(op.getDraw());
+    auto grad = KeySoftmaxGradOp::create(
+        builder, loc, dp.getType(), drops ? p.getType() : Type(), p, dp,
+        drops ? ofBlock(op.getUtterances(), block) : Value(), op.getDraw(),
+        scale(), builder.getI64IntegerAttr(drops ? block.first : 0),
+        op.getRateAttr(), op.getStreamAttr());
+    return {grad.getDscores(), drops ? grad.getDropped() : p};
+  }
+
+  /// The block's rows of result = s·x.
+  Value overKeys(Value s, Value x, Value result, Block block) {
+    Product product{block.rows, depth, block.keys};
+    batched(product, block, {block.rows * block.keys, perHead(), perHead()});
+    product.offsetB = firstKey(block);
+    product.offsetC = firstRow(block);
     return emitProduct(builder, loc, s, x, result, product);
   }
 
-  int64_t batch;
+  /// result (+)= sᵀ · the block's rows of x, for its keys.
+  Value overQueries(Value s, Value x, Value result, Block block) {
+    Product product{block.keys, depth, block.rows};
+    product.transposeA = true;
+    batched(product, block, {block.rows * block.keys, perHead(), perHead()});
+    product.offsetB = firstRow(block);
+    product.offsetC = firstKey(block);
+    product.beta = block.overwrites ? 0 : 1;
+    return emitProduct(builder, loc, s, x, result, product);
+  }
 
 private:
+  RankedTensorType type(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, flat.getElementType());
+  }
+  Value alias(Value x, Type to) {
+    return rt::AliasOp::create(builder, loc, to, x);
+  }
+  FloatAttr scale() {
+    return builder.getF64FloatAttr(1 / std::sqrt(double(depth)));
+  }
+  /// Elements of one head of one utterance.
+  int64_t perHead() { return time * depth; }
+  /// Where the block's keys and its queries start.
+  int64_t firstKey(Block block) { return block.begin * heads * perHead(); }
+  int64_t firstRow(Block block) {
+    return firstKey(block) + block.first * depth;
+  }
+  void batched(Product &product, Block block, std::array<int64_t, 3> strides) {
+    product.batch = block.utterances * heads;
+    product.strideA = strides[0];
+    product.strideB = strides[1];
+    product.strideC = strides[2];
+  }
+  /// The block's part of one number per utterance.
+  Value ofBlock(Value all, Block block) {
+    if (block.utterances == batch)
+      return all;
+    auto element = cast<RankedTensorType>(all.getType()).getElementType();
+    return rt::SliceOp::create(
+        builder, loc, RankedTensorType::get({block.utterances}, element), all,
+        block.begin);
+  }
+
   PatternRewriter &builder;
   Location loc;
-  Value lengths;
-  int64_t heads, time, channels, depth;
-  RankedTensorType square;
+  OpT op;
+  RankedTensorType flat;
+  int64_t batch, time, heads, depth;
+  RankedTensorType timeFirst, headFirst;
 };
 
 struct LowerAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionOp op,
                                 PatternRewriter &rewriter) const override {
-    Heads heads(rewriter, op.getLoc(), op.getQ(), op.getLengths(),
-                op.getHeads());
-    Value y = emitEmpty(rewriter, op.getLoc(), op.getY().getType());
-    for (int64_t b = 0; b < heads.batch; ++b)
-      y = heads.apply(heads.probabilities(op.getQ(), op.getK(), b), false,
-                      op.getV(), y, b);
-    rewriter.replaceOp(op, y);
+    Blocks<AttentionOp> blocks(rewriter, op);
+    Value q = blocks.split(op.getQ()), k = blocks.split(op.getK()),
+          v = blocks.split(op.getV()), y = blocks.empty();
+    for (Block block : blocks.getBlocks())
+      y = blocks.overKeys(blocks.probabilities(q, k, block, /*dropped=*/true),
+                          v, y, block);
+    rewriter.replaceOp(op, blocks.merge(y));
     return success();
   }
 };
@@ -91,21 +199,20 @@ struct LowerAttentionGrad : OpRewritePattern<AttentionGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionGradOp op,
                                 PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    Heads heads(rewriter, loc, op.getQ(), op.getLengths(), op.getHeads());
-    Value dq = emitEmpty(rewriter, loc, op.getDq().getType());
-    Value dk = emitEmpty(rewriter, loc, op.getDk().getType());
-    Value dv = emitEmpty(rewriter, loc, op.getDv().getType());
-    for (int64_t b = 0; b < heads.batch; ++b) {
-      Value p = heads.probabilities(op.getQ(), op.getK(), b);
-      Value dp = heads.outer(op.getDy(), op.getV(), b);
-      dv = heads.apply(p, true, op.getDy(), dv, b);
-      Value ds = KeySoftmaxGradOp::create(rewriter, loc, p.getType(), p, dp,
-                                          heads.scale());
-      dq = heads.apply(ds, false, op.getK(), dq, b);
-      dk = heads.apply(ds, true, op.getQ(), dk, b);
+    Blocks<AttentionGradOp> blocks(rewriter, op);
+    Value q = blocks.split(op.getQ()), k = blocks.split(op.getK()),
+          v = blocks.split(op.getV()), dy = blocks.split(op.getDy());
+    Value dq = blocks.empty(), dk = blocks.empty(), dv = blocks.empty();
+    for (Block block : blocks.getBlocks()) {
+      Value p = blocks.probabilities(q, k, block, /*dropped=*/false);
+      Value dp = blocks.scores(dy, v, block);
+      auto [ds, dropped] = blocks.scoresGrad(p, dp, block);
+      dv = blocks.overQueries(dropped, dy, dv, block);
+      dq = blocks.overKeys(ds, k, dq, block);
+      dk = blocks.overQueries(ds, q, dk, block);
     }
-    rewriter.replaceOp(op, {dq, dk, dv});
+    rewriter.replaceOp(op,
+                       {blocks.merge(dq), blocks.merge(dk), blocks.merge(dv)});
     return success();
   }
 };

@@ -6,12 +6,13 @@
 using namespace mlir;
 using namespace tts;
 
-/// The op's stand-in value in evaluation, or null.
-static Value getStandIn(Operation *op, SliceMode mode) {
+/// The op if evaluation has something else in its place, or null.
+static TrainingOnlyOpInterface getReplaced(Operation *op, SliceMode mode) {
   auto trainingOnly = dyn_cast<TrainingOnlyOpInterface>(op);
-  if (mode == SliceMode::Training || !trainingOnly)
+  if (mode == SliceMode::Training || !trainingOnly ||
+      !trainingOnly.actsInTrainingOnly())
     return {};
-  return trainingOnly.getEvaluationValue();
+  return trainingOnly;
 }
 
 Slice::Slice(TrainFunction &train, ValueRange roots, SliceMode mode)
@@ -22,8 +23,8 @@ Slice::Slice(TrainFunction &train, ValueRange roots, SliceMode mode)
     Operation *op = value.getDefiningOp();
     if (!values.insert(value).second || !op)
       continue;
-    if (Value standIn = getStandIn(op, mode))
-      worklist.push_back(standIn);
+    if (auto replaced = getReplaced(op, mode))
+      llvm::append_range(worklist, replaced.getEvaluationOperands());
     else
       llvm::append_range(worklist, op->getOperands());
   }
@@ -38,9 +39,15 @@ void Slice::copyInto(ProgramBuilder &program, IRMapping &mapping) {
   for (Operation &op : train.getBody().without_terminator()) {
     if (llvm::none_of(op.getResults(), [&](Value v) { return contains(v); }))
       continue;
-    if (Value standIn = getStandIn(&op, mode))
-      mapping.map(op.getResult(0), mapping.lookup(standIn));
-    else
+    auto replaced = getReplaced(&op, mode);
+    if (!replaced) {
       program.getBuilder().clone(op, mapping);
+      continue;
+    }
+    auto operands = llvm::map_to_vector(
+        replaced.getEvaluationOperands(),
+        [&](Value operand) { return mapping.lookup(operand); });
+    mapping.map(op.getResult(0),
+                replaced.buildEvaluation(program.getBuilder(), operands));
   }
 }

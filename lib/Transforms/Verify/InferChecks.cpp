@@ -63,12 +63,14 @@ LogicalResult tts::checkInfer(ModuleOp module) {
   if (!infer)
     return success();
   bool kept = checkArguments(module, infer) & checkResults(infer);
-  for (Operation &op : infer.getBody().front())
-    if (isa<TrainingOnlyOpInterface>(op)) {
+  for (Operation &op : infer.getBody().front()) {
+    auto random = dyn_cast<TrainingOnlyOpInterface>(op);
+    if (random && random.actsInTrainingOnly()) {
       emitError(op.getLoc())
           << "'" << op.getName() << "' in @" << infer.getName()
           << " acts in training only; leave it out";
       kept = false;
     }
+  }
   return success(kept);
 }

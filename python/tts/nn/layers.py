@@ -88,11 +88,14 @@ class Dropout(Module):
 
 
 class SelfAttention(Module):
-    """Multi-head self-attention with key lengths: query, key, value, output projections."""
+    """Multi-head self-attention with key lengths: query, key, value, output projections.
 
-    def __init__(self, channels: int, heads: int):
+    `causal` hides the keys behind a query; `dropout` is the rate at which probabilities are dropped in training.
+    """
+
+    def __init__(self, channels: int, heads: int, causal: bool = False, dropout: float = 0.0):
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal, self.dropout = heads, causal, dropout
         self.query = Linear(channels, channels)
         self.key = Linear(channels, channels)
         self.value = Linear(channels, channels)
@@ -100,7 +103,8 @@ class SelfAttention(Module):
 
     def forward(self, x, lengths):
         q, k, v = self.query(x), self.key(x), self.value(x)
-        return self.output(ops.attention(q, k, v, lengths, self.heads))
+        dropout = self.dropout if x.graph.training else 0.0
+        return self.output(ops.attention(q, k, v, lengths, self.heads, self.causal, dropout))
 
 
 class Sinusoid(Module):

@@ -229,14 +229,35 @@ def conv1d(x: Value, w: Value, left: int | None = None, name: str = "conv1d") ->
     return x.graph.emit(place, f"conv1d {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to], {"left": left})
 
 
-def attention(q: Value, k: Value, v: Value, lengths: Value, heads: int, name: str = "attention") -> Value:
-    """Multi-head self-attention over the keys below each utterance's length."""
-    place = q.graph.op_name(name)
+def attention(
+    q: Value,
+    k: Value,
+    v: Value,
+    lengths: Value,
+    heads: int,
+    causal: bool = False,
+    dropout: float = 0.0,
+    name: str = "attention",
+) -> Value:
+    """Multi-head self-attention over the keys below each utterance's length; `causal` hides the keys behind a query.
+
+    In training each probability is dropped at the rate `dropout`; the op's name is the stream of its random numbers.
+    """
+    graph, place = q.graph, q.graph.op_name(name)
     _require(q.type == k.type == v.type, place, f"q, k, v are {q.type}, {k.type}, {v.type}", "give three equal types")
     _require_lengths(place, lengths, q)
     _require(q.shape[2] % heads == 0, place, f"{q.shape[2]} channels for {heads} heads", "choose a divisor")
-    operands = ", ".join(x.name for x in (q, k, v, lengths))
-    return q.graph.emit(place, f"attention {operands}", f"{q.type}, {lengths.type}", [q.type], {"heads": heads})
+    _require(0.0 <= dropout < 1.0, place, f"dropout {dropout}", "give a rate in [0, 1)")
+    operation = "attention " + ", ".join(x.name for x in (q, k, v, lengths))
+    types, attributes = f"{q.type}, {lengths.type}", {"heads": heads}
+    if causal:
+        attributes["causal"] = True
+    if dropout > 0:
+        utterances, draw = graph.utterances(), graph.draw()
+        operation += f" dropout {utterances.name}, {draw.name}"
+        types += f", {utterances.type}, {draw.type}"
+        attributes |= {"rate": float(dropout), "stream": place}
+    return graph.emit(place, operation, types, [q.type], attributes)
 
 
 def layer_norm(x: Value, gamma: Value, beta: Value, epsilon: float = 1e-5, name: str = "layer_norm") -> Value:

@@ -67,7 +67,7 @@ func.func private @sinusoid() -> tensor<50x64xf32> attributes {rt.kernel} {
 // CHECK:         arith.select
 // CHECK:         vector.maskedstore %[[S]]
 // CHECK:         arith.divf
-func.func private @softmax(%s: tensor<2x3x40xf32>, %n: tensor<1xi32>) -> (tensor<2x3x40xf32> {rt.tied = 0 : i64}) attributes {rt.kernel} {
-  %p = tts.key_softmax %s, %n {scale = 0.5 : f64} : tensor<2x3x40xf32>, tensor<1xi32>
-  return %p : tensor<2x3x40xf32>
+func.func private @softmax(%s: tensor<1x2x3x40xf32>, %n: tensor<1xi32>) -> (tensor<1x2x3x40xf32> {rt.tied = 0 : i64}) attributes {rt.kernel} {
+  %p = tts.key_softmax %s, %n {scale = 0.5 : f64} : tensor<1x2x3x40xf32>, tensor<1xi32>
+  return %p : tensor<1x2x3x40xf32>
 }

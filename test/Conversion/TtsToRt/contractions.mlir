@@ -44,15 +44,3 @@ func.func @filter_grad(%acc: tensor<1x8x4xf32> {tts.gradient = "w"}, %x: tensor<
   %dw = tts.conv1d_filter_grad %x, %dy into %acc : tensor<1x8x4xf32> {left = 0} : tensor<2x5x8xf32>, tensor<2x5x4xf32> to tensor<1x8x4xf32>
   return %dw : tensor<1x8x4xf32>
 }
-
-// Heads are strided views, utterances come one after another; the only square
-// tensor is one utterance's.
-// CHECK-LABEL: func.func @attention(
-// CHECK-COUNT-2: rt.empty : tensor<2x5x5xf32>
-// CHECK-NOT: rt.empty : tensor<2x5x5xf32>
-// CHECK: return
-func.func @attention(%q: tensor<2x5x8xf32> {tts.input = "q"}, %n: tensor<2xi32> {tts.input = "n"})
-    -> (tensor<2x5x8xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
-  %y = tts.attention %q, %q, %q, %n {heads = 2} : tensor<2x5x8xf32>, tensor<2xi32>
-  return %y : tensor<2x5x8xf32>
-}

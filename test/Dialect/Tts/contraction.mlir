@@ -3,6 +3,7 @@
 
 !x = tensor<?x?x8xf32, #tts.dims<batch, text, _>>
 !lengths = tensor<?xi32, #tts.dims<batch>>
+!utterances = tensor<?xi64, #tts.dims<batch>>
 
 // CHECK-LABEL: func @linear(
 func.func @linear(%x: !x, %w: tensor<8x4xf32>, %acc: tensor<8x4xf32>) -> tensor<8x4xf32> {
@@ -37,13 +38,38 @@ func.func @attention(%q: !x, %k: !x, %v: !x, %n: !lengths) -> (!x, !x, !x) {
   return %dq, %dk, %dv : !x, !x, !x
 }
 
+// CHECK-LABEL: func @dropped_attention(
+func.func @dropped_attention(%q: !x, %n: !lengths, %u: !utterances, %draw: tensor<2xi64>) -> (!x, !x, !x) {
+  // CHECK: %[[Y:.*]] = tts.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} dropout %{{.*}}, %{{.*}} {causal, heads = 2 : i64, rate = 1.000000e-01 : f64, stream = "s"} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<?xi32, #tts.dims<batch>>, tensor<?xi64, #tts.dims<batch>>, tensor<2xi64>
+  %y = tts.attention %q, %q, %q, %n dropout %u, %draw {heads = 2 : i64, causal, rate = 0.1 : f64, stream = "s"} : !x, !lengths, !utterances, tensor<2xi64>
+  // CHECK: tts.attention_grad %[[Y]], {{.*}} dropout %{{.*}}, %{{.*}} {causal, heads = 2 : i64, rate = 1.000000e-01 : f64, stream = "s"} :
+  %dq, %dk, %dv = tts.attention_grad %y, %q, %q, %q, %n dropout %u, %draw {heads = 2 : i64, causal, rate = 0.1 : f64, stream = "s"} : !x, !lengths, !utterances, tensor<2xi64>
+  return %dq, %dk, %dv : !x, !x, !x
+}
+
 // CHECK-LABEL: func @key_softmax(
-func.func @key_softmax(%scores: tensor<2x64x64xf32>, %n: tensor<1xi32>) -> tensor<2x64x64xf32> {
-  // CHECK: %[[P:.*]] = tts.key_softmax %{{.*}}, %{{.*}} {scale = 5.000000e-01 : f64} : tensor<2x64x64xf32>, tensor<1xi32>
-  %p = tts.key_softmax %scores, %n {scale = 0.5 : f64} : tensor<2x64x64xf32>, tensor<1xi32>
-  // CHECK: tts.key_softmax_grad %[[P]], %{{.*}} {scale = 5.000000e-01 : f64} : tensor<2x64x64xf32>
-  %d = tts.key_softmax_grad %p, %scores {scale = 0.5 : f64} : tensor<2x64x64xf32>
-  return %d : tensor<2x64x64xf32>
+func.func @key_softmax(%scores: tensor<3x2x64x70xf32>, %n: tensor<3xi32>) -> tensor<3x2x64x70xf32> {
+  // CHECK: %[[P:.*]] = tts.key_softmax %{{.*}}, %{{.*}} {causal, first_query = 6 : i64, scale = 5.000000e-01 : f64} : tensor<3x2x64x70xf32>, tensor<3xi32>
+  %p = tts.key_softmax %scores, %n {scale = 0.5 : f64, causal, first_query = 6 : i64} : tensor<3x2x64x70xf32>, tensor<3xi32>
+  // CHECK: tts.key_softmax_grad %[[P]], %{{.*}} {scale = 5.000000e-01 : f64} : tensor<3x2x64x70xf32>
+  %d = tts.key_softmax_grad %p, %scores {scale = 0.5 : f64} : tensor<3x2x64x70xf32>
+  return %d : tensor<3x2x64x70xf32>
+}
+
+// CHECK-LABEL: func @dropped_key_softmax(
+func.func @dropped_key_softmax(%scores: tensor<3x2x64x70xf32>, %n: tensor<3xi32>, %u: tensor<3xi64>, %draw: tensor<2xi64>) -> (tensor<3x2x64x70xf32>, tensor<3x2x64x70xf32>) {
+  // CHECK: %[[P:.*]] = tts.key_softmax %{{.*}}, %{{.*}} dropout %{{.*}}, %{{.*}} {rate = {{.*}} : f64, scale = {{.*}} : f64, stream = "s"} : tensor<3x2x64x70xf32>, tensor<3xi32>, tensor<3xi64>, tensor<2xi64>
+  %p = tts.key_softmax %scores, %n dropout %u, %draw {scale = 0.5 : f64, rate = 0.1 : f64, stream = "s"} : tensor<3x2x64x70xf32>, tensor<3xi32>, tensor<3xi64>, tensor<2xi64>
+  // CHECK: %{{.*}}, %{{.*}} = tts.key_softmax_grad %[[P]], %{{.*}} dropout %{{.*}}, %{{.*}} {{.*}} : tensor<3x2x64x70xf32>, tensor<3xi64>, tensor<2xi64> to tensor<3x2x64x70xf32>
+  %ds, %d = tts.key_softmax_grad %p, %scores dropout %u, %draw {scale = 0.5 : f64, rate = 0.1 : f64, stream = "s"} : tensor<3x2x64x70xf32>, tensor<3xi64>, tensor<2xi64> to tensor<3x2x64x70xf32>
+  return %ds, %d : tensor<3x2x64x70xf32>, tensor<3x2x64x70xf32>
+}
+
+// CHECK-LABEL: func @swap_middle(
+func.func @swap_middle(%x: tensor<3x5x2x4xf32>) -> tensor<3x2x5x4xf32> {
+  // CHECK: tts.swap_middle %{{.*}} : tensor<3x5x2x4xf32> to tensor<3x2x5x4xf32>
+  %y = tts.swap_middle %x : tensor<3x5x2x4xf32> to tensor<3x2x5x4xf32>
+  return %y : tensor<3x2x5x4xf32>
 }
 
 // CHECK-LABEL: func @layer_norm(

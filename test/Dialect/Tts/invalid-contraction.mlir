@@ -139,7 +139,95 @@ func.func @attention_lengths(%q: tensor<2x5x8xf32>, %n: tensor<5xi32>) {
 
 func.func @attention_types(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %n: tensor<2xi32>) {
   // expected-error @+1 {{failed to verify that all of {q, k, v, y} have same type}}
-  %0 = "tts.attention"(%q, %k, %k, %n) {heads = 2 : i64} : (tensor<2x5x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2xi32>) -> tensor<2x5x8xf32>
+  %0 = "tts.attention"(%q, %k, %k, %n) {heads = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>} : (tensor<2x5x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2xi32>) -> tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_grad_heads(%q: tensor<2x5x8xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{8 channels do not divide into 3 heads}}
+  %0:3 = tts.attention_grad %q, %q, %q, %q, %n {heads = 3 : i64} : tensor<2x5x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @attention_half_a_dropout(%q: tensor<2x5x8xf32>, %n: tensor<2xi32>, %u: tensor<2xi64>, %d: tensor<2xi64>) {
+  // expected-error @+1 {{dropout needs utterances, draw, 'rate' and 'stream', or none of them}}
+  %0 = tts.attention %q, %q, %q, %n dropout %u, %d {heads = 2 : i64, rate = 0.1 : f64} : tensor<2x5x8xf32>, tensor<2xi32>, tensor<2xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @attention_rate(%q: tensor<2x5x8xf32>, %n: tensor<2xi32>, %u: tensor<2xi64>, %d: tensor<2xi64>) {
+  // expected-error @+1 {{'rate' must lie in [0, 1), found 1}}
+  %0 = tts.attention %q, %q, %q, %n dropout %u, %d {heads = 2 : i64, rate = 1.0 : f64, stream = "s"} : tensor<2x5x8xf32>, tensor<2xi32>, tensor<2xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @attention_stream(%q: tensor<2x5x8xf32>, %n: tensor<2xi32>, %u: tensor<2xi64>, %d: tensor<2xi64>) {
+  // expected-error @+1 {{'stream' must name the op's own random stream}}
+  %0 = tts.attention %q, %q, %q, %n dropout %u, %d {heads = 2 : i64, rate = 0.1 : f64, stream = ""} : tensor<2x5x8xf32>, tensor<2xi32>, tensor<2xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @attention_utterances(%q: tensor<2x5x8xf32>, %n: tensor<2xi32>, %u: tensor<3xi64>, %d: tensor<2xi64>) {
+  // expected-error @+1 {{dimension 0 of 'q' is 2, dimension 0 of 'utterances' is 3; they must be equal}}
+  %0 = tts.attention %q, %q, %q, %n dropout %u, %d {heads = 2 : i64, rate = 0.1 : f64, stream = "s"} : tensor<2x5x8xf32>, tensor<2xi32>, tensor<3xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @attention_many_heads(%q: tensor<2x5x257xf32>, %n: tensor<2xi32>, %u: tensor<2xi64>, %d: tensor<2xi64>) {
+  // expected-error @+1 {{257 heads are too many for dropout, at most 256}}
+  %0 = tts.attention %q, %q, %q, %n dropout %u, %d {heads = 257 : i64, rate = 0.1 : f64, stream = "s"} : tensor<2x5x257xf32>, tensor<2xi32>, tensor<2xi64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @swap_middle(%x: tensor<2x5x3x8xf32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is 5, dimension 2 of 'y' is 3; they must be equal}}
+  %0 = tts.swap_middle %x : tensor<2x5x3x8xf32> to tensor<2x5x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @swap_middle_elements(%x: tensor<2x5x3x8xf32>) {
+  // expected-error @+1 {{element types differ: 'x' has 'f32', 'y' has 'f64'; insert a tts.cast}}
+  %0 = tts.swap_middle %x : tensor<2x5x3x8xf32> to tensor<2x3x5x8xf64>
+  return
+}
+
+// -----
+
+func.func @key_softmax_dropout(%s: tensor<2x1x5x5xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{dropout needs utterances, draw, 'rate' and 'stream', or none of them}}
+  %0 = tts.key_softmax %s, %n {scale = 1.0 : f64, rate = 0.1 : f64, stream = "s"} : tensor<2x1x5x5xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @key_softmax_lengths(%s: tensor<2x1x5x5xf32>, %n: tensor<1xi32>) {
+  // expected-error @+1 {{dimension 0 of 'scores' is 2, dimension 0 of 'lengths' is 1; they must be equal}}
+  %0 = tts.key_softmax %s, %n {scale = 1.0 : f64} : tensor<2x1x5x5xf32>, tensor<1xi32>
+  return
+}
+
+// -----
+
+func.func @key_softmax_grad_dropped(%p: tensor<2x1x5x5xf32>) {
+  // expected-error @+1 {{gives dropped probabilities with dropout only}}
+  %0:2 = "tts.key_softmax_grad"(%p, %p) {scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>) -> (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>)
   return
 }
 

@@ -77,6 +77,7 @@ def wrong_cases():
         ("conv1d", lambda: ops.conv1d(x, k), "8 channels, the weight takes 7"),
         ("attention", lambda: ops.attention(x, x, x, n, 3), "divisor"),
         ("attention", lambda: ops.attention(x, x, y, n, 2), "equal types"),
+        ("attention", lambda: ops.attention(x, x, x, n, 2, dropout=1.0), "[0, 1)"),
         ("mask", lambda: ops.mask(x, ids), "i32 [batch]"),
         ("squeeze", lambda: ops.squeeze(x, 2), "is not 1"),
         ("broadcast", lambda: ops.broadcast(y, x.shape, [1, 2]), "size batch meets text"),
@@ -145,3 +146,16 @@ def test_the_readmes_example():
     module = told["module"]
     assert 'tts.param = "conv.weight"' in module and 'stream = "dropout.dropout"' in module
     assert "tts.buckets = [#tts.bucket<text = 32>, #tts.bucket<text = 64>]" in module
+
+
+def test_attention_drops_in_training_only():
+    for program, dropped in (("train", True), ("infer", False)):
+        graph = nn.Graph(program)
+        x = graph.input("x", ("batch", "text", 8))
+        n = graph.input("n", ("batch",), "i32", lengths="text")
+        layer = nn.SelfAttention(8, 2, causal=True, dropout=0.1)
+        layer.bind(graph, "layer")
+        layer(x, n)
+        (line,) = (line for line in graph._lines if "tts.attention" in line)
+        assert ('rate = 0.1 : f64, stream = "layer.attention"' in line) == dropped
+        assert ("draw" in graph.arguments) == dropped and "causal" in line

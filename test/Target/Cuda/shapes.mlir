@@ -3,7 +3,7 @@
 // RUN: %if cuda-toolkit %{ %check-cubin %}
 // REQUIRES: tts-opt
 
-// Broadcast, full and mask: nothing moves between lanes.
+// Broadcast, full, mask and swap: nothing moves between lanes.
 
 // CHECK-LABEL: llvm.func @tts_broadcasts(
 // CHECK-SAME:    rt.range = 15
@@ -24,6 +24,13 @@ func.func private @broadcasts(%c: tensor<70xf32>, %b: tensor<3x5xf32>, %x: tenso
 func.func private @mask(%x: tensor<4x5x70xf32>, %n: tensor<4xi32>) -> tensor<4x5x70xf32> attributes {rt.kernel} {
   %y = tts.mask %x, %n : tensor<4x5x70xf32>, tensor<4xi32>
   return %y : tensor<4x5x70xf32>
+}
+
+// CHECK-LABEL: llvm.func @tts_swap(
+// PTX-LABEL: .entry tts_swap(
+func.func private @swap(%x: tensor<2x5x3x70xf32>) -> tensor<2x3x5x70xf32> attributes {rt.kernel} {
+  %y = tts.swap_middle %x : tensor<2x5x3x70xf32> to tensor<2x3x5x70xf32>
+  return %y : tensor<2x3x5x70xf32>
 }
 
 // CHECK-LABEL: llvm.func @tts_full(

@@ -79,6 +79,12 @@ TEST_F(ModelsTest, AttentionIsTwoMatmulsAndItsGradientFive) {
                   "%0:3 = tts.attention_grad %q, %q, %q, %q, %n "
                   "{heads = 4 : i64} : tensor<2x5x8xf32>, tensor<2xi32>"),
             5 * 2 * scores * channels + 5 * scores * heads);
+  // A query sees itself and what stands before it.
+  constexpr int64_t below = 2 * 5 * 6 / 2;
+  EXPECT_EQ(flops("%q: tensor<2x5x8xf32>, %n: tensor<2xi32>",
+                  "%0 = tts.attention %q, %q, %q, %n {causal, heads = 4 : "
+                  "i64} : tensor<2x5x8xf32>, tensor<2xi32>"),
+            2 * 2 * below * channels + 5 * below * heads);
 }
 
 TEST_F(ModelsTest, ASymbolicSizeCountsAsOne) {
@@ -114,6 +120,34 @@ TEST_F(ModelsTest, DropoutIsItsOperandInEvaluation) {
                         "%0 = tts.dropout %x, %u, %draw {rate = 0.5 : f64, "
                         "stream = \"s\"} : tensor<2x5xf32>, tensor<2xi64>, "
                         "tensor<2xi64>");
-  EXPECT_EQ(cast<TrainingOnlyOpInterface>(op).getEvaluationValue(),
-            op->getOperand(0));
+  auto dropout = cast<TrainingOnlyOpInterface>(op);
+  EXPECT_TRUE(dropout.actsInTrainingOnly());
+  ASSERT_EQ(dropout.getEvaluationOperands(),
+            SmallVector<Value>{op->getOperand(0)});
+  OpBuilder builder(op);
+  Value other = op->getOperand(1);
+  EXPECT_EQ(dropout.buildEvaluation(builder, other), other);
+}
+
+TEST_F(ModelsTest, DroppedAttentionIsPlainInEvaluation) {
+  Operation *op = parse(
+      "%q: tensor<2x5x8xf32>, %n: tensor<2xi32>, %u: tensor<2xi64>, "
+      "%draw: tensor<2xi64>",
+      "%0 = tts.attention %q, %q, %q, %n dropout %u, %draw {heads = 4 : i64, "
+      "causal, rate = 0.5 : f64, stream = \"s\"} : tensor<2x5x8xf32>, "
+      "tensor<2xi32>, tensor<2xi64>, tensor<2xi64>");
+  auto random = cast<TrainingOnlyOpInterface>(op);
+  EXPECT_TRUE(random.actsInTrainingOnly());
+  SmallVector<Value> operands = random.getEvaluationOperands();
+  ASSERT_EQ(operands,
+            SmallVector<Value>(op->operand_begin(), op->operand_begin() + 4));
+  OpBuilder builder(op);
+  auto plain =
+      random.buildEvaluation(builder, operands).getDefiningOp<AttentionOp>();
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(
+      cast<TrainingOnlyOpInterface>(plain.getOperation()).actsInTrainingOnly());
+  EXPECT_EQ(plain->getNumOperands(), 4u);
+  EXPECT_TRUE(plain.getCausal());
+  EXPECT_EQ(plain.getHeads(), 4);
 }

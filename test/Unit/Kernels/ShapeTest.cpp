@@ -52,6 +52,30 @@ TYPED_TEST(Shape, BroadcastOfEveryKind) {
   }
 }
 
+TYPED_TEST(Shape, SwapMiddle) {
+  using T = TypeParam;
+  std::string text;
+  for (int channels : {1, 7, 32, 100})
+    text += fill(R"(
+      func.func private @k$C(%x: tensor<2x5x3x$Cx$T>) -> tensor<2x3x5x$Cx$T> attributes {rt.kernel} {
+        %y = tts.swap_middle %x : tensor<2x5x3x$Cx$T> to tensor<2x3x5x$Cx$T>
+        return %y : tensor<2x3x5x$Cx$T>
+      })",
+                 {{"C", std::to_string(channels)}, {"T", nameOf<T>()}});
+  Compiled compiled(text);
+  for (int64_t channels : {1, 7, 32, 100}) {
+    std::vector<T> x = random<T>(2 * 5 * 3 * channels, 1), y(x.size()),
+                   expected(x.size());
+    for (int64_t i = 0; i < int64_t(x.size()); ++i) {
+      int64_t c = i % channels, head = i / channels % 3,
+              time = i / channels / 3 % 5, b = i / channels / 15;
+      expected[((b * 3 + head) * 5 + time) * channels + c] = x[i];
+    }
+    run(compiled["k" + std::to_string(channels)], {x, y});
+    expectSame(y, expected, "channels " + std::to_string(channels));
+  }
+}
+
 TYPED_TEST(Shape, MaskZeroesWhatIsNotFinite) {
   using T = TypeParam;
   std::string text;

@@ -12,9 +12,10 @@ def TtsSelect : Pass<"tts-select", "::mlir::ModuleOp"> {
 
     Contractions become `rt.gemm` on views (a convolution is one product per
     tap over the rows where it overlaps the sequence, or `rt.conv1d` where the
-    target wrote `rt.scratch` on it; attention works one
-    utterance at a time). The rest is grouped by `computeFusionGroups`, outlined
-    (with `tts.unfused` on the module each op alone) into `rt.kernel` functions, de-duplicated by structure, and launched.
+    target wrote `rt.scratch` on it; attention works on blocks of queries, so
+    that no tensor has time twice). The rest is grouped by
+    `computeFusionGroups`, outlined (with `tts.unfused` on the module each op
+    alone) into `rt.kernel` functions, de-duplicated by structure, and launched.
 
     Guarantees that programs hold only destination-passing rt ops.
 

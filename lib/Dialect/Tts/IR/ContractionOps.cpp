@@ -38,15 +38,68 @@ LogicalResult Conv1dOp::verify() {
   return success();
 }
 
-LogicalResult AttentionOp::verify() {
-  if (failed(verifyRank(*this, "q", getQ(), 3, 3)) ||
-      failed(verifySameDim(*this, "q", getQ(), 0, "lengths", getLengths(), 0)))
-    return failure();
-  int64_t channels = getTensor(getQ()).getDimSize(2), heads = getHeads();
-  if (heads <= 0 || channels % heads)
-    return emitOpError() << channels << " channels do not divide into " << heads
-                         << " heads";
+/// Counters of attention's draws hold 8 bits of head, 24 of key / 4.
+static constexpr int64_t kMostHeads = 256;
+
+/// All four parts of dropout or none, and numbers that its counters hold.
+template <typename OpT>
+static LogicalResult verifyAttentionDropout(OpT op, int64_t heads) {
+  int parts = bool(op.getUtterances()) + bool(op.getDraw()) +
+              bool(op.getRateAttr()) + bool(op.getStreamAttr());
+  if (parts == 0)
+    return success();
+  if (parts != 4)
+    return op.emitOpError("dropout needs utterances, draw, 'rate' and "
+                          "'stream', or none of them");
+  double rate = op.getRateAttr().getValueAsDouble();
+  if (!(rate >= 0 && rate < 1))
+    return op.emitOpError() << "'rate' must lie in [0, 1), found " << rate;
+  if (op.getStreamAttr().empty())
+    return op.emitOpError("'stream' must name the op's own random stream");
+  if (heads > kMostHeads)
+    return op.emitOpError() << heads << " heads are too many for dropout, at "
+                            << "most " << kMostHeads;
   return success();
+}
+
+template <typename OpT> static LogicalResult verifyAttention(OpT op) {
+  if (failed(verifyRank(op, "q", op.getQ(), 3, 3)) ||
+      failed(
+          verifySameDim(op, "q", op.getQ(), 0, "lengths", op.getLengths(), 0)))
+    return failure();
+  int64_t channels = getTensor(op.getQ()).getDimSize(2), heads = op.getHeads();
+  if (heads <= 0 || channels % heads)
+    return op.emitOpError()
+           << channels << " channels do not divide into " << heads << " heads";
+  if (Value utterances = op.getUtterances())
+    if (failed(
+            verifySameDim(op, "q", op.getQ(), 0, "utterances", utterances, 0)))
+      return failure();
+  return verifyAttentionDropout(op, heads);
+}
+
+LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
+LogicalResult AttentionGradOp::verify() { return verifyAttention(*this); }
+
+LogicalResult SwapMiddleOp::verify() {
+  for (auto [from, to] : {std::pair(0, 0), {1, 2}, {2, 1}, {3, 3}})
+    if (failed(verifySameDim(*this, "x", getX(), from, "y", getY(), to)))
+      return failure();
+  return verifySameElement(*this, "x", getX(), "y", getY());
+}
+
+LogicalResult KeySoftmaxOp::verify() {
+  if (failed(verifySameDim(*this, "scores", getScores(), 0, "lengths",
+                           getLengths(), 0)))
+    return failure();
+  return verifyAttentionDropout(*this, getTensor(getScores()).getDimSize(1));
+}
+
+LogicalResult KeySoftmaxGradOp::verify() {
+  if (bool(getDropped()) != bool(getDraw()))
+    return emitOpError("gives dropped probabilities with dropout only");
+  return verifyAttentionDropout(*this,
+                                getTensor(getProbabilities()).getDimSize(1));
 }
 
 LogicalResult LayerNormOp::verify() {

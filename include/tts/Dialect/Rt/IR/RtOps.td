@@ -105,7 +105,7 @@ def Rt_GemmOp : Rt_Op<"gemm", [Pure, AllTypesMatch<["c", "result"]>]> {
   let summary = "C[i] = beta·C[i] + op(A[i])·op(B[i]), in the storage of c";
   let description = [{
     Element offsets place each matrix inside its tensor, so a convolution's tap
-    and an attention head are views, never copies. With beta = 0 only the
+    and a block of attention's queries are views, never copies. With beta = 0 only the
     addressed elements of c are overwritten; the others stay.
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$c,

@@ -51,50 +51,107 @@ def Tts_Conv1dFilterGradOp : Tts_Op<"conv1d_filter_grad", [Tts_Cost,
   let assemblyFormat = "$x `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($dy) `to` type($dw)";
 }
 
-def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>,
-    Tts_Differentiable, Tts_Cost]> {
+/// Dropout of attention's probabilities: all four of `utterances`, `draw`,
+/// `rate` and `stream`, or none. The counter is explained at `tts.attention`.
+class Tts_AttentionDropout {
+  dag operands = (ins Optional<Tts_Utterances>:$utterances, Optional<Tts_Draw>:$draw);
+  dag attributes = (ins OptionalAttr<F64Attr>:$rate, OptionalAttr<StrAttr>:$stream);
+}
+defvar Tts_Dropped = Tts_AttentionDropout<>;
+
+def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>, AttrSizedOperandSegments,
+    Tts_Differentiable, Tts_Cost, DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface, ["actsInTrainingOnly"]>]> {
   let summary = "multi-head scaled dot-product self-attention with key lengths";
   let description = [{
     q, k, v are [batch, time, heads·d]; head h uses channels [h·d, (h+1)·d):
     y = softmax(scale · q kᵀ) v over the keys s < lengths[b]; scale = 1/√d
-    (Vaswani et al., arXiv:1706.03762, §3.2). A row without a valid key (an
-    empty slot) gives 0, gradient 0, never NaN.
+    (Vaswani et al., arXiv:1706.03762, §3.2). With `causal` the query at t sees
+    the keys s ≤ t only. A row without a valid key (an empty slot) gives 0,
+    gradient 0, never NaN.
+
+    With `dropout` each probability is zeroed with probability `rate` and scaled
+    by 1/(1-rate) else, in training only. The draw of (query t, key s, head h)
+    is that of `tts.dropout` with counter = (update, utterance, t, h·2²⁴ + s/4),
+    output word s mod 4: a longer bucket, another micro-batch and backward, which
+    stores no mask, draw the same.
   }];
-  let arguments = (ins Tts_FloatTensor:$q, Tts_FloatTensor:$k, Tts_FloatTensor:$v,
-                       Tts_Lengths:$lengths, I64Attr:$heads);
+  let arguments = !con((ins Tts_FloatTensor:$q, Tts_FloatTensor:$k, Tts_FloatTensor:$v,
+                            Tts_Lengths:$lengths), Tts_Dropped.operands,
+                       (ins I64Attr:$heads, UnitAttr:$causal), Tts_Dropped.attributes);
   let results = (outs Tts_FloatTensor:$y);
-  let assemblyFormat = "$q `,` $k `,` $v `,` $lengths attr-dict `:` type($q) `,` type($lengths)";
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $lengths (`dropout` $utterances^ `,` $draw)? attr-dict
+    `:` type($q) `,` type($lengths) (`,` type($utterances)^ `,` type($draw))?
+  }];
   let hasVerifier = 1;
 }
 
 def Tts_AttentionGradOp : Tts_Op<"attention_grad",
-    [AllTypesMatch<["dy", "q", "k", "v", "dq", "dk", "dv"]>, Tts_Cost]> {
-  let summary = "gradients of attention; the probabilities are computed again";
-  let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$q, Tts_FloatTensor:$k,
-                       Tts_FloatTensor:$v, Tts_Lengths:$lengths, I64Attr:$heads);
+    [AllTypesMatch<["dy", "q", "k", "v", "dq", "dk", "dv"]>, AttrSizedOperandSegments, Tts_Cost]> {
+  let summary = "gradients of attention; the probabilities are computed and dropped again";
+  let arguments = !con((ins Tts_FloatTensor:$dy, Tts_FloatTensor:$q, Tts_FloatTensor:$k,
+                            Tts_FloatTensor:$v, Tts_Lengths:$lengths), Tts_Dropped.operands,
+                       (ins I64Attr:$heads, UnitAttr:$causal), Tts_Dropped.attributes);
   let results = (outs Tts_FloatTensor:$dq, Tts_FloatTensor:$dk, Tts_FloatTensor:$dv);
-  let assemblyFormat = "$dy `,` $q `,` $k `,` $v `,` $lengths attr-dict `:` type($q) `,` type($lengths)";
-}
-
-def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [Tts_InPlaceOpInterface, AllTypesMatch<["scores", "probabilities"]>]> {
-  let summary = "softmax of scale · scores over the keys s < lengths[0]; 0 at the others";
-  let description = [{
-    `scores` is [heads, queries, keys] of one utterance. Made by Select from
-    attention, in place. No valid key: all 0.
+  let assemblyFormat = [{
+    $dy `,` $q `,` $k `,` $v `,` $lengths (`dropout` $utterances^ `,` $draw)? attr-dict
+    `:` type($q) `,` type($lengths) (`,` type($utterances)^ `,` type($draw))?
   }];
-  let arguments = (ins Tts_FloatTensor:$scores, Tts_Lengths:$lengths, F64Attr:$scale);
-  let results = (outs Tts_FloatTensor:$probabilities);
-  let assemblyFormat = "$scores `,` $lengths attr-dict `:` type($scores) `,` type($lengths)";
-  let extraClassDeclaration = Tts_InPlace<[0]>.body;
+  let hasVerifier = 1;
 }
 
-def Tts_KeySoftmaxGradOp : Tts_Op<"key_softmax_grad",
-    [Tts_InPlaceOpInterface, AllTypesMatch<["probabilities", "dprobabilities", "dscores"]>]> {
+def Tts_SwapMiddleOp : Tts_Op<"swap_middle"> {
+  let summary = "y[b, j, i, c] = x[b, i, j, c]: heads before time, or time before heads";
+  let description = [{
+    Made by Select around attention, so that the rows of one head lie one behind
+    the other.
+  }];
+  let arguments = (ins 4DTensorOf<[F32, F64, F16, BF16]>:$x);
+  let results = (outs 4DTensorOf<[F32, F64, F16, BF16]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [Tts_InPlaceOpInterface, AttrSizedOperandSegments,
+    AllTypesMatch<["scores", "probabilities"]>]> {
+  let summary = "softmax of scale · scores over the keys s < lengths[b]; 0 at the others";
+  let description = [{
+    `scores` is [batch, heads, queries, keys]: a block of queries from
+    `first_query` on and the keys from 0 on. Made by Select from attention, in
+    place. No valid key: all 0. `causal` and `dropout` as in `tts.attention`.
+  }];
+  let arguments = !con((ins 4DTensorOf<[F32, F64, F16, BF16]>:$scores, Tts_Lengths:$lengths),
+                       Tts_Dropped.operands,
+                       (ins F64Attr:$scale, DefaultValuedAttr<I64Attr, "0">:$first_query,
+                            UnitAttr:$causal), Tts_Dropped.attributes);
+  let results = (outs Tts_FloatTensor:$probabilities);
+  let assemblyFormat = [{
+    $scores `,` $lengths (`dropout` $utterances^ `,` $draw)? attr-dict
+    `:` type($scores) `,` type($lengths) (`,` type($utterances)^ `,` type($draw))?
+  }];
+  let extraClassDeclaration = Tts_InPlace<[0]>.body;
+  let hasVerifier = 1;
+}
+
+def Tts_KeySoftmaxGradOp : Tts_Op<"key_softmax_grad", [Tts_InPlaceOpInterface, AttrSizedOperandSegments,
+    AllTypesMatch<["probabilities", "dprobabilities", "dscores"]>]> {
   let summary = "dscores = scale · p · (dp - Σ_keys p·dp); made by Select, in place of dp";
-  let arguments = (ins Tts_FloatTensor:$probabilities, Tts_FloatTensor:$dprobabilities, F64Attr:$scale);
-  let results = (outs Tts_FloatTensor:$dscores);
-  let assemblyFormat = "$probabilities `,` $dprobabilities attr-dict `:` type($probabilities)";
-  let extraClassDeclaration = Tts_InPlace<[1]>.body;
+  let description = [{
+    `probabilities` are those before dropout. With `dropout`, `dprobabilities`
+    are gradients of the dropped ones, which `dropped` gives in place of
+    `probabilities`.
+  }];
+  let arguments = !con((ins 4DTensorOf<[F32, F64, F16, BF16]>:$probabilities, Tts_FloatTensor:$dprobabilities),
+                       Tts_Dropped.operands,
+                       (ins F64Attr:$scale, DefaultValuedAttr<I64Attr, "0">:$first_query),
+                       Tts_Dropped.attributes);
+  let results = (outs Tts_FloatTensor:$dscores, Optional<Tts_FloatTensor>:$dropped);
+  let assemblyFormat = [{
+    $probabilities `,` $dprobabilities (`dropout` $utterances^ `,` $draw)? attr-dict
+    `:` type($probabilities) (`,` type($utterances)^ `,` type($draw) `to` type($dropped))?
+  }];
+  let extraClassDeclaration = Tts_InPlace<[1, 0]>.body;
+  let hasVerifier = 1;
 }
 
 #endif // TTS_DIALECT_TTS_IR_CONTRACTIONOPS_TD

@@ -37,11 +37,20 @@ def Tts_TimeMixingOpInterface : OpInterface<"TimeMixingOpInterface"> {
 def Tts_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
   let cppNamespace = "::tts";
   let description = [{
-    The op acts in training only (dropout); evaluation uses one of its operands
-    in place of its result.
+    The op draws random numbers, in training only (dropout); evaluation has
+    something else in its place, made of some of its operands.
   }];
-  let methods = [InterfaceMethod<"The value that stands for the result in eval.",
-    "::mlir::Value", "getEvaluationValue", (ins)>];
+  let methods = [
+    InterfaceMethod<"Whether this op, with its attributes, does.", "bool",
+                    "actsInTrainingOnly", (ins), [{}], [{ return true; }]>,
+    InterfaceMethod<"The operands that evaluation reads.",
+                    "::llvm::SmallVector<::mlir::Value>", "getEvaluationOperands", (ins)>,
+    InterfaceMethod<[{
+      The value that stands for the result in evaluation, given the values of
+      `getEvaluationOperands` there.
+    }], "::mlir::Value", "buildEvaluation",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>
+  ];
 }
 
 def Tts_AccumulatingOpInterface : OpInterface<"AccumulatingOpInterface"> {

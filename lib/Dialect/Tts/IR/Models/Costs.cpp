@@ -26,10 +26,11 @@ static int64_t perRow(Value rows, Value weights) {
   return 2 * (elements(rows) / size(rows, last)) * elements(weights);
 }
 
-/// Of `matmuls` products of time × time scores with d channels, every head,
-/// and a softmax of five operations per score.
-static int64_t attention(Value q, int64_t heads, int64_t matmuls) {
-  int64_t scores = size(q, 0) * size(q, 1) * size(q, 1);
+/// Of `matmuls` products of time × time scores (half of them if causal) with d
+/// channels, every head, and a softmax of five operations per score.
+static int64_t attention(Value q, int64_t heads, bool causal, int64_t matmuls) {
+  int64_t time = size(q, 1);
+  int64_t scores = size(q, 0) * (causal ? time * (time + 1) / 2 : time * time);
   return scores * (2 * matmuls * size(q, 2) + 5 * heads);
 }
 
@@ -40,6 +41,10 @@ int64_t Conv1dInputGradOp::getFlops() { return perRow(getDy(), getW()); }
 int64_t Conv1dFilterGradOp::getFlops() { return perRow(getX(), getDw()); }
 
 // q kᵀ and p v.
-int64_t AttentionOp::getFlops() { return attention(getQ(), getHeads(), 2); }
+int64_t AttentionOp::getFlops() {
+  return attention(getQ(), getHeads(), getCausal(), 2);
+}
 // q kᵀ again, dp = dy vᵀ, dv = pᵀ dy, dq = ds k, dk = dsᵀ q.
-int64_t AttentionGradOp::getFlops() { return attention(getQ(), getHeads(), 5); }
+int64_t AttentionGradOp::getFlops() {
+  return attention(getQ(), getHeads(), getCausal(), 5);
+}

@@ -29,9 +29,10 @@ void AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
                                SmallVectorImpl<Value> &d) {
   GradientBuilder g(builder, *this);
   Type type = getQ().getType();
-  auto gradients =
-      g.makeOp<AttentionGradOp>(type, type, type, dy[0], getQ(), getK(), getV(),
-                                getLengths(), getHeadsAttr());
+  auto gradients = g.makeOp<AttentionGradOp>(
+      type, type, type, dy[0], getQ(), getK(), getV(), getLengths(),
+      getUtterances(), getDraw(), getHeadsAttr(), getCausalAttr(),
+      getRateAttr(), getStreamAttr());
   d[0] = gradients.getDq();
   d[1] = gradients.getDk();
   d[2] = gradients.getDv();
