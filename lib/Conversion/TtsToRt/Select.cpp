@@ -66,8 +66,8 @@ struct Select : tts::impl::TtsSelectBase<Select> {
 
   void outlineKernels(func::FuncOp program, KernelTable &kernels) {
     Block &body = program.getBody().front();
-    for (const FusionGroup &group : computeFusionGroups(
-             body, !getOperation()->hasAttr(kUnfusedAttr)))
+    for (const FusionGroup &group :
+         computeFusionGroups(body, !getOperation()->hasAttr(kUnfusedAttr)))
       kernels.outline(group);
     // What the kernels hold now has no reader left here.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))

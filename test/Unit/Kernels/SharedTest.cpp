@@ -25,9 +25,9 @@ std::string dropout(const std::string &name, int64_t batch, int64_t time,
 /// whole chunks and a rest of six.
 std::string softmax(const std::string &name, int64_t keys, double scale) {
   return fill(R"(
-    func.func private @$name(%s: tensor<2x3x$Kxf32>, %n: tensor<1xi32>) -> (tensor<2x3x$Kxf32> {rt.tied = 0 : i64}) attributes {rt.kernel} {
-      %p = tts.key_softmax %s, %n {scale = $scale : f64} : tensor<2x3x$Kxf32>, tensor<1xi32>
-      return %p : tensor<2x3x$Kxf32>
+    func.func private @$name(%s: tensor<1x2x3x$Kxf32>, %n: tensor<1xi32>) -> (tensor<1x2x3x$Kxf32> {rt.tied = 0 : i64}) attributes {rt.kernel} {
+      %p = tts.key_softmax %s, %n {scale = $scale : f64} : tensor<1x2x3x$Kxf32>, tensor<1xi32>
+      return %p : tensor<1x2x3x$Kxf32>
     })",
               {{"name", name},
                {"K", std::to_string(keys)},
