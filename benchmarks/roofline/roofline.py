@@ -38,7 +38,8 @@ PASSED_ON = ("batch", "memory-budget", "buckets-from", "micro-batch", "precision
 
 def call(*command, stdin: str | None = None) -> str:
     """Stdout of a command that must succeed."""
-    done = subprocess.run([str(c) for c in command], input=stdin, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run([str(c) for c in command], input=stdin, capture_output=True, text=True, env=environment)
     if done.returncode:
         raise InputError(command[0], (done.stderr.strip().splitlines() or ["it failed"])[-1], "run it by hand")
     return done.stdout
