@@ -28,11 +28,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass
 class Run:
-    """Wall seconds and mel frames of every update, processor seconds of the whole process."""
+    """Wall seconds and mel frames of every update, processor seconds of the whole process, where the loss came to."""
 
     seconds: list[float]
     frames: list[int]
     processor_seconds: float
+    last_loss: float
 
 
 def run(*command):
@@ -46,7 +47,7 @@ def run(*command):
 class Build:
     """The demo's model by one tts-compile, in a folder of its own."""
 
-    def __init__(self, name: str, tools: Path, options):
+    def __init__(self, name: str, tools: Path, model: Path, options):
         self.name, self.options, self.folder = name, options, options.out / name
         self.folder.mkdir(parents=True, exist_ok=True)
         flags = (f"--memory-budget={options.memory_budget}", f"--buckets-from={options.corpus}")
@@ -54,7 +55,7 @@ class Build:
             tools / "tts-compile",
             *flags,
             f"--threads={options.threads}",
-            options.out / "model.mlir",
+            model,
             "-o",
             self.folder / "train",
         )
@@ -78,7 +79,7 @@ class Build:
         rows = [json.loads(line) for line in metrics.read_text().splitlines()]
         rows = [row for row in rows if "loss" in row and "step" in row]
         processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return Run([row["seconds"] for row in rows], [row["frames"] for row in rows], processor)
+        return Run([row["seconds"] for row in rows], [row["frames"] for row in rows], processor, rows[-1]["loss"])
 
 
 def rates(runs: list[Run], starts: list[Run]) -> dict[str, float]:
@@ -92,6 +93,7 @@ def rates(runs: list[Run], starts: list[Run]) -> dict[str, float]:
 def parse(arguments):
     parser = Parser(prog="demo_speed.py", description="The demo's training by two builds of the compiler, in turns.")
     parser.add_argument("--baseline-bin", type=Path, required=True, help="folder with the older tts-compile")
+    parser.add_argument("--baseline-model", type=Path, help="its model file, where it does not know today's")
     parser.add_argument("--bin", type=Path, default=Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin")))
     parser.add_argument("--corpus", type=Path, default=ROOT / "demo-out" / "corpus")
     parser.add_argument("--updates", type=int, default=40)
@@ -110,7 +112,11 @@ def main(arguments=None) -> int:
     manifest = read_manifest(options.corpus)
     config = fitted(SIZES["small"], manifest, str(options.corpus))
     (options.out / "model.mlir").write_text(text(config, manifest["features_hash"]))
-    builds = [Build("baseline", options.baseline_bin, options), Build("new", options.bin, options)]
+    baseline = options.baseline_model or options.out / "model.mlir"
+    builds = [
+        Build("baseline", options.baseline_bin, baseline, options),
+        Build("new", options.bin, options.out / "model.mlir", options),
+    ]
     starts, runs = ({build.name: [] for build in builds} for _ in range(2))
     for turn in range(options.repeat):
         for build in builds:
@@ -124,7 +130,9 @@ def main(arguments=None) -> int:
     told = {build.name: rates(runs[build.name], starts[build.name]) for build in builds}
     for build in builds:
         wall, processor = told[build.name]["wall"], told[build.name]["cpu"]
-        print(f"{build.name}: {wall:.0f} mel frames a second, {processor:.0f} a processor second")
+        print(
+            f"{build.name}: {wall:.0f} mel frames a second, {processor:.0f} a processor second, last loss {runs[build.name][-1].last_loss:.6f}"
+        )
         print("\n".join(build.plan))
     ratios = {clock: told["new"][clock] / told["baseline"][clock] for clock in ("wall", "cpu")}
     (options.out / "demo_speed.json").write_text(

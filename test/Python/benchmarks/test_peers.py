@@ -128,8 +128,8 @@ def test_the_table_has_ratios_and_reasons():
 
 
 def test_demo_speed_takes_each_update_at_its_quickest_and_leaves_out_the_start():
-    runs = [demo_speed.Run([1.0, 4.0], [10, 30], 7.0), demo_speed.Run([2.0, 3.0], [10, 30], 6.0)]
-    starts = [demo_speed.Run([1.0], [10], 4.0), demo_speed.Run([1.0], [10], 3.0)]
+    runs = [demo_speed.Run([1.0, 4.0], [10, 30], 7.0, 9.0), demo_speed.Run([2.0, 3.0], [10, 30], 6.0, 9.0)]
+    starts = [demo_speed.Run([1.0], [10], 4.0, 9.0), demo_speed.Run([1.0], [10], 3.0, 9.0)]
     assert demo_speed.rates(runs, starts) == {"wall": 40 / 4.0, "cpu": 30 / 3.0}
 
 
