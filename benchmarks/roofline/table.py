@@ -77,6 +77,7 @@ MOVES = {
     "pad",
     "reshape",
     "slice",
+    "swap_middle",
     "sequence_mask",
     "transpose",
     "zeros",
