@@ -6,6 +6,7 @@
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tts;
@@ -45,6 +46,28 @@ uint64_t primitiveOf(rt::EntryOp entry) {
   ArrayRef<int64_t> s = entry.getScalars();
   return llvm::hash_combine(llvm::hash_value(entry.getFunction()),
                             llvm::hash_combine_range(s.begin(), s.end()));
+}
+
+/// The library's memory for a convolution, in primitives of `rt.gemm`: of
+/// several taps it is 60 kB and 130 bytes an input channel, and for each row
+/// 1,200 bytes and 2.6 an input channel (docs/planning.md); and one primitive
+/// that puts the weights into blocks.
+int64_t primitivesOfConv1d(ArrayRef<int64_t> s) {
+  constexpr double perPrimitive = 90e3;
+  if (s[TTS_CONV1D_TAPS] == 1)
+    return 2;
+  double in = s[TTS_CONV1D_IN];
+  double bytes = 60e3 + 130 * in + s[TTS_CONV1D_TIME] * (1200 + 2.6 * in);
+  return 1 + int64_t(std::ceil(bytes / perPrimitive));
+}
+
+void addPrimitives(rt::EntryOp entry, std::vector<uint64_t> &primitives) {
+  int64_t count = entry.getFunction() == "rt.gemm" ? 1
+                  : entry.getFunction() == "rt.conv1d"
+                      ? primitivesOfConv1d(entry.getScalars())
+                      : 0; // a kernel
+  for (int64_t i = 0; i < count; ++i)
+    primitives.push_back(llvm::hash_combine(primitiveOf(entry), i));
 }
 
 void measureLive(ModuleOp module, StepMeasure &measure) {
@@ -129,12 +152,7 @@ StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
     double &time = measure.seconds[{program.getKind(), program.getBucket()}];
     for (auto entry : program.getBody().getOps<rt::EntryOp>()) {
       time += model.seconds(entry);
-      StringRef function = entry.getFunction();
-      if (function != "rt.gemm" && function != "rt.conv1d")
-        continue;
-      measure.primitives.push_back(primitiveOf(entry));
-      if (function == "rt.conv1d") // and one that puts the weights into blocks
-        measure.primitives.push_back(~primitiveOf(entry));
+      addPrimitives(entry, measure.primitives);
     }
   }
   llvm::sort(measure.primitives);
