@@ -103,11 +103,12 @@ int64_t placePersistent(StorageTable &table) {
   return top;
 }
 
-/// Above this many buffers a quarter of a percent is not worth a search, and no
-/// search takes more steps than these (some 0.2 s). The planner packs timelines
+/// Above this many buffers half a percent is not worth a search, and no search
+/// takes more steps than these (some 0.01 s each). The planner packs timelines
 /// one by one, so neither depends on what else is in the arena.
 constexpr size_t kExactBuffers = 1000;
-constexpr int64_t kSearchWork = 20'000'000;
+constexpr int64_t kSearchWork = 1'000'000;
+constexpr int64_t kSqueakyWork = 20'000'000;
 
 /// Packs one timeline above `base`; returns the first byte above it.
 int64_t packTimeline(ArrayRef<Storage *> storages, int64_t base) {
@@ -117,9 +118,10 @@ int64_t packTimeline(ArrayRef<Storage *> storages, int64_t base) {
                      TTS_ARENA_ALIGNMENT, -1});
   packing::Options options;
   options.searchWork = kSearchWork;
+  options.squeakyWork = kSqueakyWork;
   if (items.size() > kExactBuffers) {
     int64_t least = packing::maxLive(items);
-    options.target = least + least / 400;
+    options.target = least + least / 200;
   }
   packing::Layout layout = packing::pack(items, options);
   for (auto [storage, offset] : llvm::zip(storages, layout.offsets))
