@@ -11,8 +11,8 @@ namespace tts {
 
 //===-- of a function -----------------------------------------------------===//
 
-/// "train" in a model file; "zero", "denominators", "forward", "backward",
-/// "update", "eval" after Differentiate.
+/// "train" and "infer" in a model file; "zero", "denominators", "forward",
+/// "backward", "update", "eval", "infer" after Differentiate.
 inline constexpr llvm::StringLiteral kProgramAttr = "tts.program";
 /// i64: which bucket a specialized program is for.
 inline constexpr llvm::StringLiteral kBucketAttr = "tts.bucket_index";
