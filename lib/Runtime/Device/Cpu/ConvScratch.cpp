@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Device/Cpu/ConvScratch.h"
+#include "Runtime/Device/Cpu/GemmScratch.h"
 #include "tts-runtime/Format.h"
 #include <algorithm>
 #include <cstring>
-#include <omp.h>
 
 namespace tts::rt {
 
@@ -157,19 +157,12 @@ Conv1dChoice chooseConv1d(const Conv1dShape &shape, dnnl_engine_t engine) {
 }
 
 int64_t conv1dScratchBytes(const Conv1dShape &shape, int threads) {
-  int before = omp_get_max_threads();
-  omp_set_num_threads(threads);
-  int64_t bytes = -1;
-  dnnl_engine_t engine = nullptr;
-  if (dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success) {
+  return askWithThreads(threads, [&](dnnl_engine_t engine) {
     Conv1dChoice choice = chooseConv1d(shape, engine);
-    if (choice.convolution)
-      bytes = int64_t(choice.scratchBytes);
+    int64_t bytes = choice.convolution ? int64_t(choice.scratchBytes) : -1;
     choice.destroy();
-    dnnl_engine_destroy(engine);
-  }
-  omp_set_num_threads(before);
-  return bytes;
+    return bytes;
+  });
 }
 
 } // namespace tts::rt

@@ -8,7 +8,6 @@
 #include "Runtime/Device/Cpu/GemmScratch.h"
 #include "tts-runtime/Format.h"
 #include <cstring>
-#include <omp.h>
 
 namespace tts::rt {
 
@@ -206,21 +205,15 @@ GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
 }
 
 int64_t gemmScratchBytes(const GemmShape &shape, int threads) {
-  int before = omp_get_max_threads();
-  omp_set_num_threads(threads);
-  int64_t bytes = -1;
-  dnnl_engine_t engine = nullptr;
-  if (dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success) {
+  return askWithThreads(threads, [&](dnnl_engine_t engine) {
     GemmChoice choice = chooseGemm(shape, engine);
-    if (choice.descriptor) {
-      if (isTameGemm(choice.implementation))
-        bytes = int64_t(choice.scratchBytes);
-      dnnl_primitive_desc_destroy(choice.descriptor);
-    }
-    dnnl_engine_destroy(engine);
-  }
-  omp_set_num_threads(before);
-  return bytes;
+    if (!choice.descriptor)
+      return int64_t(-1);
+    int64_t bytes =
+        isTameGemm(choice.implementation) ? int64_t(choice.scratchBytes) : -1;
+    dnnl_primitive_desc_destroy(choice.descriptor);
+    return bytes;
+  });
 }
 
 } // namespace tts::rt

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <dnnl.h>
+#include <omp.h>
 
 namespace tts::rt {
 
@@ -59,6 +60,20 @@ GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine);
 /// False for implementations that allocate in a call in spite of user scratch:
 /// gemm:jit takes tens of megabytes. Refused where there is another.
 bool isTameGemm(const char *implementation);
+
+/// `ask(engine)` with that many OpenMP threads; -1 where there is no engine.
+template <typename Ask> int64_t askWithThreads(int threads, Ask ask) {
+  int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  int64_t answer = -1;
+  dnnl_engine_t engine = nullptr;
+  if (dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success) {
+    answer = ask(engine);
+    dnnl_engine_destroy(engine);
+  }
+  omp_set_num_threads(before);
+  return answer;
+}
 
 /// Scratch for the fourth operand with that many threads; -1: oneDNN takes the
 /// shape not at all, or only with memory of its own in every call.
