@@ -40,10 +40,74 @@ TEST(Hardware, AnA100Offers79GiB) {
 
 TEST(Hardware, ThreadsCountOnACpuOnly) {
   Hardware host = describeHost();
-  EXPECT_EQ(host.flopsPerSecond("fp32", 2), 2 * host.fp32Flops);
+  EXPECT_EQ(host.flopsPerSecond("fp32", 2), 2 * host.fp32.reached());
   auto gpu = findHardware("l4-24g");
   ASSERT_TRUE(bool(gpu));
-  EXPECT_EQ(gpu->flopsPerSecond("bf16", 8), gpu->bf16Flops);
+  EXPECT_EQ(gpu->flopsPerSecond("bf16", 8), gpu->bf16.reached());
+}
+
+TEST(Hardware, EveryPrecisionHasARateOfItsOwn) {
+  auto a100 = findHardware("a100-80g");
+  ASSERT_TRUE(bool(a100));
+  EXPECT_EQ(a100->flopsPerSecond("fp32", 1), 0.9 * 19.5e12);
+  EXPECT_EQ(a100->flopsPerSecond("fp64", 1), 0.9 * 9.7e12);
+  EXPECT_EQ(a100->flopsPerSecond("bf16", 1), 0.87 * 312e12);
+  EXPECT_EQ(a100->flopsPerSecond("fp16", 1), a100->flopsPerSecond("bf16", 1));
+  EXPECT_EQ(a100->bytesPerSecond(1), 0.88 * 2039e9);
+}
+
+TEST(Hardware, EveryFigureHasASource) {
+  for (llvm::StringRef name : hardwareNames()) {
+    auto hardware = findHardware(name);
+    ASSERT_TRUE(bool(hardware));
+    for (const char *key :
+         {"memory", "rates", "bandwidth", "links", "collectives", "process"})
+      EXPECT_FALSE(hardware->sources[key].empty()) << name.str() << " " << key;
+    for (const Rate &rate : {hardware->fp32, hardware->tf32, hardware->bf16,
+                             hardware->fp16, hardware->fp64}) {
+      EXPECT_GT(rate.peak, 0);
+      EXPECT_GT(rate.fraction, 0);
+      EXPECT_LE(rate.fraction, 1);
+    }
+  }
+}
+
+TEST(Hardware, ARingSendsTwiceAllButOneShare) {
+  EXPECT_EQ(allReduceBytes(1000, 1), 0);
+  EXPECT_EQ(allReduceBytes(1000, 2), 1000);
+  EXPECT_EQ(allReduceBytes(1000, 4), 1500);
+  EXPECT_EQ(allReduceBytes(1000, 3), 1334); // 1333.3, whole bytes
+}
+
+TEST(Hardware, TheNearestLinkThatHoldsAllRanksCarriesTheSum) {
+  auto a100 = findHardware("a100-80g");
+  ASSERT_TRUE(bool(a100));
+  EXPECT_EQ(a100->linkOf(8), &a100->links[0]);
+  EXPECT_EQ(a100->linkOf(9), &a100->links[1]);
+  EXPECT_EQ(a100->allReduceSeconds(1 << 30, 1), 0);
+  EXPECT_DOUBLE_EQ(a100->allReduceSeconds(4'000'000'000, 4),
+                   6e9 / 200e9 + 6 * 3.4e-6);
+  EXPECT_GT(a100->allReduceSeconds(1 << 30, 16),
+            a100->allReduceSeconds(1 << 30, 8));
+  a100->links.pop_back();
+  EXPECT_EQ(a100->linkOf(9), nullptr);
+}
+
+TEST(Hardware, TheCollectiveLibraryTakesMoreFromSomeRanksOn) {
+  auto a100 = findHardware("a100-80g");
+  ASSERT_TRUE(bool(a100));
+  EXPECT_EQ(a100->collectiveBytes(1), 0);
+  EXPECT_EQ(a100->collectiveBytes(2), int64_t(544) << 20);
+  EXPECT_EQ(a100->collectiveBytes(4), int64_t(688) << 20);
+  EXPECT_GT(a100->collectiveBytes(16), a100->collectiveBytes(8));
+}
+
+TEST(Hardware, BuiltInDescriptionsRoundTripThroughFiles) {
+  for (const Hardware &device : knownDevices()) {
+    auto again = parseHardware(device.json(), "again");
+    ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+    EXPECT_EQ(again->json(), device.json());
+  }
 }
 
 TEST(Hardware, AFileIsReadAndRoundTrips) {
@@ -97,6 +161,24 @@ TEST(Hardware, FaultsOfAFileAreNamed) {
                         R"({"name": "x", "memory_bytes": 1, "bandwidth": 0})")))
                 .find("rate"),
             std::string::npos);
+  auto fault = [](const std::string &more) {
+    return errorOf(parseHardware(
+        R"({"name": "x", "memory_bytes": 1, )" + more + "}", "f"));
+  };
+  EXPECT_NE(fault(R"("bf16_fraction": 1.5)").find("bf16_flops"),
+            std::string::npos);
+  EXPECT_NE(fault(R"("links": [{"name": "wire"}])").find("bandwidth"),
+            std::string::npos);
+  EXPECT_NE(fault(R"("links": [{"ranks": 8, "bandwidth": 1},
+                               {"ranks": 2, "bandwidth": 1}])")
+                .find("ascend"),
+            std::string::npos);
+  EXPECT_NE(
+      fault(R"("links": [{"bandwidth": 1}, {"bandwidth": 2}])").find("ascend"),
+      std::string::npos);
+  EXPECT_NE(
+      fault(R"("collectives": [{"ranks": 1, "bytes": 5}])").find("collectives"),
+      std::string::npos);
 }
 
 } // namespace

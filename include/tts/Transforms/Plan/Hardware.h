@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,27 @@ struct ConvTime {
   int64_t productsNs, libraryNs;
 };
 
+/// Something counted per second: the maker's peak, and what is reached of it.
+struct Rate {
+  double peak = 0, fraction = 1;
+
+  double reached() const { return peak * fraction; }
+};
+
+/// What joins devices. Its bandwidth is what a collective moves per device and
+/// direction ("bus bandwidth"), its latency that of one step of a ring.
+struct Link {
+  std::string name;
+  /// As many ranks as it can join; 0: any number.
+  int64_t ranks = 0;
+  double bandwidth = 0, latency = 0;
+};
+
+/// What the collective library holds on each device from so many ranks on.
+struct CollectiveBuffers {
+  int64_t ranks = 2, bytes = 0;
+};
+
 /// One device, or one machine's CPU. Rates of a CPU are per thread.
 struct Hardware {
   std::string name;
@@ -29,32 +51,55 @@ struct Hardware {
   /// Outside the arena: the process with its libraries or the CUDA context,
   /// and one library primitive (its code).
   int64_t processBytes = 0, primitiveBytes = 0;
-  /// Matrix products per second and element type, in flops.
-  double fp32Flops = 0, fp64Flops = 0, bf16Flops = 0;
-  /// Bytes per second that element-wise kernels move.
-  double bandwidth = 0;
+  /// Matrix products, in flops, dense. tf32 is known but never used: the bits
+  /// of fp32 are those of the CPU.
+  Rate fp32, tf32, bf16, fp16, fp64;
+  /// Bytes that element-wise kernels move.
+  Rate bandwidth;
   /// Of one entry of the step table, and of one library call inside it.
   double entrySeconds = 0, callSeconds = 0;
+  /// The nearest first, and ascending in ranks.
+  std::vector<Link> links;
+  std::vector<CollectiveBuffers> collectives;
   /// Which way convolutions go: as at the nearest shape measured.
   std::vector<ConvTime> convTimes;
-  /// Where the figures come from.
+  /// Where the figures come from: one line for all of them, and more by key.
   std::string source;
+  std::map<std::string, std::string> sources;
 
   /// Matrix-product rate of a precision with that many threads.
   double flopsPerSecond(llvm::StringRef precision, int threads) const;
   double bytesPerSecond(int threads) const;
+
+  /// The first link that joins so many ranks, or null.
+  const Link *linkOf(int64_t ranks) const;
+  /// The collective library's bytes on each of so many ranks.
+  int64_t collectiveBytes(int64_t ranks) const;
+  /// Of summing `bytes` over ranks, in a ring; without a link for them 0.
+  double allReduceSeconds(int64_t bytes, int64_t ranks) const;
 
   /// Canonical JSON, and its SHA-256.
   std::string json() const;
   std::string hash() const;
 };
 
+/// What each rank sends while `bytes` are summed over ranks in a ring:
+/// 2 (N-1)/N of them, rounded up.
+int64_t allReduceBytes(int64_t bytes, int64_t ranks);
+
 /// Names of the built-in descriptions, "host" first.
 llvm::ArrayRef<llvm::StringRef> hardwareNames();
+
+/// The built-in devices, in the order of their names.
+llvm::ArrayRef<Hardware> knownDevices();
 
 /// A built-in description, or one read from a JSON file with the keys of
 /// `Hardware::json` (what is left out is taken from "host" for a CPU).
 llvm::Expected<Hardware> findHardware(llvm::StringRef nameOrPath);
+
+/// A description in JSON; `place` names it in messages.
+llvm::Expected<Hardware> parseHardware(llvm::StringRef text,
+                                       llvm::StringRef place);
 
 /// The convolutions of `describeHost`.
 llvm::ArrayRef<ConvTime> hostConvTimes();
