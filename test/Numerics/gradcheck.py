@@ -204,6 +204,8 @@ CASES = [
     Case("unsqueeze", lambda g, m: ops.unsqueeze(m.operand("x", None), 2)),
     Case("mask_btc", lambda g, m: ops.mask(m.operand("x"), m.lengths), True),
     Case("mask_bt", lambda g, m: ops.mask(m.operand("x", None), m.lengths), True),
+    Case("rotary", lambda g, m: ops.rotary(m.operand("x", 12), ops.sinusoid(g, "text", 6), 2)),
+    Case("rotary_one_head", lambda g, m: ops.rotary(m.operand("x", 6), ops.sinusoid(g, "text", 6), 1)),
     Case("embedding", lambda g, m: ops.embedding(m.integers("ids", IDS), m.parameter("table", 7, 5))),
     Case(
         "length_regulate",

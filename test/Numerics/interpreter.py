@@ -137,6 +137,14 @@ def _(c):
     return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(time, channels)
 
 
+@rule("rotary")
+def _(c, x, table):
+    z = x.reshape(*x.shape[:2], c.heads, -1, 2)
+    turn = table[:, None, 1::2] + 1j * table[:, None, ::2]  # cos + i sin of each pair
+    y = (z[..., 0] + 1j * z[..., 1]) * (turn.conj() if c.attributes.get("inverse") else turn)
+    return np.stack([y.real, y.imag], -1).reshape(x.shape)
+
+
 @rule("bucketize")
 def _(c, x, boundaries):
     return (boundaries < x[..., None]).sum(-1).astype(np.int32)

@@ -67,6 +67,7 @@ void populateReductionRules(Rules &rules);
 void populateNormRules(Rules &rules);
 void populateSoftmaxRules(Rules &rules);
 void populateDurationRules(Rules &rules);
+void populateRotaryRules(Rules &rules);
 
 } // namespace tts::kernels
 

@@ -184,6 +184,7 @@ static void populateRules(Rules &rules) {
   populateNormRules(rules);
   populateSoftmaxRules(rules);
   populateDurationRules(rules);
+  populateRotaryRules(rules);
 }
 
 } // namespace kernels

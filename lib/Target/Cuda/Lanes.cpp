@@ -134,6 +134,13 @@ Value Lanes::interleave(Value even, Value odd) {
                                  shuffle(even, half, gpu::ShuffleMode::IDX));
 }
 
+std::pair<Value, Value> Lanes::deinterleave(Value pairs) {
+  Value even = arith::ShLIOp::create(b, lane, i32(1));
+  Value odd = arith::OrIOp::create(b, even, i32(1));
+  return {shuffle(pairs, even, gpu::ShuffleMode::IDX),
+          shuffle(pairs, odd, gpu::ShuffleMode::IDX)};
+}
+
 /// The step of integers a, a+step, a+2·step, …; nothing for other elements.
 static std::optional<APInt> stepOf(DenseElementsAttr elements) {
   if (!isa<IntegerType, IndexType>(elements.getElementType()) ||
@@ -249,6 +256,12 @@ LogicalResult Lanes::copyVectorOp(Operation &op) {
       .Case([&](vector::InterleaveOp op) {
         copies.map(op.getResult(),
                    interleave(of(op.getLhs()), of(op.getRhs())));
+        return success();
+      })
+      .Case([&](vector::DeinterleaveOp op) {
+        auto [even, odd] = deinterleave(of(op.getSource()));
+        copies.map(op.getRes1(), even);
+        copies.map(op.getRes2(), odd);
         return success();
       })
       .Default([&](Operation *) {

@@ -50,6 +50,8 @@ private:
   mlir::Value shuffle(mlir::Value value, mlir::Value distance,
                       mlir::gpu::ShuffleMode mode);
   mlir::Value interleave(mlir::Value even, mlir::Value odd);
+  /// Every other lane, in the first half of the lanes.
+  std::pair<mlir::Value, mlir::Value> deinterleave(mlir::Value pairs);
 
   mlir::Value of(mlir::Value value) { return copies.lookup(value); }
   mlir::Value i32(int64_t value);

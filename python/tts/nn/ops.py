@@ -155,6 +155,20 @@ def sinusoid(graph: Graph, time: int | str, channels: int, name: str = "sinusoid
     return graph.emit(place, "sinusoid", str(kind), [kind])
 
 
+def rotary(x: Value, table: Value, heads: int, name: str = "rotary") -> Value:
+    """Rotary positions: rotates the channel pairs of every head by the angles of `table`, an ops.sinusoid [time, d]."""
+    place = x.graph.op_name(name)
+    _require(x.type.rank == 3, place, f"x is {x.type}", "give [batch, time, heads·d]")
+    _require(
+        heads > 0 and table.shape[0] == x.shape[1] and table.shape[1] * heads == x.shape[2],
+        place,
+        f"the table is {table.type} for {heads} heads of {x.type}",
+        "give [time, d], d channels per head",
+    )
+    types = f"{x.type}, {table.type}"
+    return x.graph.emit(place, f"rotary {x.name}, {table.name}", types, [x.type], {"heads": heads})
+
+
 def bucketize(x: Value, boundaries: Value, name: str = "bucketize") -> Value:
     """How many boundaries lie strictly below each x."""
     place, to = x.graph.op_name(name), TensorType(x.shape, "i32")

@@ -294,3 +294,35 @@ func.func @adamw_settings(%p: tensor<8xf32>, %s: tensor<7xf32>, %clip: tensor<f3
   %0:3 = "tts.adamw"(%p, %p, %p, %p, %s, %clip) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<7xf32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
+
+// -----
+
+func.func @rotary_channels(%x: tensor<2x5x12xf32>, %t: tensor<5x4xf32>) {
+  // expected-error @+1 {{'table' has 4 channels, 'x' has 12 for 2 heads; expected one even number per head}}
+  %0 = tts.rotary %x, %t {heads = 2} : tensor<2x5x12xf32>, tensor<5x4xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_odd(%x: tensor<2x5x6xf32>, %t: tensor<5x3xf32>) {
+  // expected-error @+1 {{'table' has 3 channels, 'x' has 6 for 2 heads; expected one even number per head}}
+  %0 = tts.rotary %x, %t {heads = 2} : tensor<2x5x6xf32>, tensor<5x3xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_heads(%x: tensor<2x5x2x4xf32>, %t: tensor<5x2xf32>) {
+  // expected-error @+1 {{'heads' is 2, expected 1 where heads are a dimension of 'x', else at least 1}}
+  %0 = tts.rotary %x, %t {heads = 2} : tensor<2x5x2x4xf32>, tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_time(%x: tensor<2x5x4xf32>, %t: tensor<6x4xf32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is 5, dimension 0 of 'table' is 6; they must be equal}}
+  %0 = tts.rotary %x, %t {heads = 1} : tensor<2x5x4xf32>, tensor<6x4xf32>
+  return
+}

@@ -15,6 +15,15 @@ func.func @made_from_nothing() -> (!x, tensor<?x8xf32, #tts.dims<text, _>>) {
   return %0, %1 : !x, tensor<?x8xf32, #tts.dims<text, _>>
 }
 
+// CHECK-LABEL: func @rotary(
+func.func @rotary(%x: !x, %table: tensor<?x4xf32, #tts.dims<text, _>>) -> !x {
+  // CHECK: tts.rotary %{{.*}}, %{{.*}} {heads = 2 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<?x4xf32, #tts.dims<text, _>>
+  %0 = tts.rotary %x, %table {heads = 2} : !x, tensor<?x4xf32, #tts.dims<text, _>>
+  // CHECK: tts.rotary %{{.*}}, %{{.*}} {heads = 2 : i64, inverse} :
+  %1 = tts.rotary %0, %table {heads = 2, inverse} : !x, tensor<?x4xf32, #tts.dims<text, _>>
+  return %1 : !x
+}
+
 // CHECK-LABEL: func @broadcast(
 func.func @broadcast(%bias: tensor<8xf32>, %acc: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK: %[[B:.*]] = tts.broadcast %{{.*}} dims [2] : tensor<8xf32> to tensor<?x?x8xf32, #tts.dims<batch, text, _>>

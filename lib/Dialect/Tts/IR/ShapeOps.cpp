@@ -102,6 +102,24 @@ LogicalResult EmbeddingOp::verify() {
   return verifySameDim(*this, "table", getTable(), 1, "y", getY(), rank);
 }
 
+LogicalResult RotaryOp::verify() {
+  if (failed(verifyRank(*this, "x", getX(), 3, 4)) ||
+      failed(verifySameDim(*this, "x", getX(), 1, "table", getTable(), 0)))
+    return failure();
+  RankedTensorType type = getTensor(getX());
+  int64_t channels = type.getShape().back(), heads = getHeads(),
+          depth = getTensor(getTable()).getDimSize(1);
+  if (heads <= 0 || (type.getRank() == 4 && heads != 1))
+    return emitOpError() << "'heads' is " << heads
+                         << ", expected 1 where heads are a dimension of 'x', "
+                            "else at least 1";
+  if (depth % 2 || depth * heads != channels)
+    return emitOpError() << "'table' has " << depth << " channels, 'x' has "
+                         << channels << " for " << heads
+                         << " heads; expected one even number per head";
+  return success();
+}
+
 LogicalResult BucketizeOp::verify() {
   int64_t rank = getTensor(getX()).getRank();
   if (failed(verifyRank(*this, "ids", getIds(), rank, rank)))

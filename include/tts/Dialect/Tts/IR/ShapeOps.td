@@ -101,6 +101,29 @@ def Tts_SinusoidOp : Tts_Op<"sinusoid"> {
   let assemblyFormat = "attr-dict `:` type($y)";
 }
 
+def Tts_RotaryOp : Tts_Op<"rotary", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable]> {
+  let summary = "rotates pairs of channels by an angle that grows with time";
+  let description = [{
+    `x` is [batch, time, heads·d] (Select makes it [batch, time, heads, d] with
+    `heads` = 1), `table` a `tts.sinusoid` [time, d] with the sine of pair i's
+    angle at 2i and its cosine at 2i+1, in every head:
+    y[2i] = x[2i]·cos - x[2i+1]·sin, y[2i+1] = x[2i+1]·cos + x[2i]·sin
+    (Su et al., arXiv:2104.09864, eq. 34), so that the product of a query and a
+    key depends on their distance alone. `inverse` rotates by the negative
+    angle: the derivative, which needs no `x`. Computed in the table's element
+    type.
+
+    Example: `%y = tts.rotary %q, %positions {heads = 2 : i64} :
+    tensor<?x?x64xf32, #tts.dims<batch, text, _>>, tensor<?x32xf32,
+    #tts.dims<text, _>>`
+  }];
+  let arguments = (ins Tts_FloatTensor:$x, 2DTensorOf<[F32, F64]>:$table, I64Attr:$heads,
+                       UnitAttr:$inverse);
+  let results = (outs Tts_FloatTensor:$y);
+  let assemblyFormat = "$x `,` $table attr-dict `:` type($x) `,` type($table)";
+  let hasVerifier = 1;
+}
+
 def Tts_BucketizeOp : Tts_Op<"bucketize"> {
   let summary = "how many boundaries lie strictly below x";
   let description = [{

@@ -1,6 +1,7 @@
 //===- DerivativesShape.cpp - derivatives of broadcasts, gathers, time ---===//
-// A broadcast's adjoint is a sum, a gather's a scatter in fixed order; masks
-// and dropout are diagonal matrices, their own adjoints.
+// A broadcast's adjoint is a sum, a gather's a scatter in fixed order, a
+// rotation's its inverse; masks and dropout are diagonal matrices, their own
+// adjoints.
 
 #include "GradientBuilder.h"
 
@@ -45,6 +46,13 @@ void DropoutOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
   // The same stream draws the same numbers: nothing is kept.
   d[0] = g.make<DropoutOp>(getX(), dy[0], getUtterances(), getDraw(),
                            getRateAttr(), getStreamAttr());
+}
+
+void RotaryOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
+                            SmallVectorImpl<Value> &d) {
+  GradientBuilder g(builder, *this);
+  auto flipped = getInverse() ? UnitAttr() : builder.getUnitAttr();
+  d[0] = g.make<RotaryOp>(getX(), dy[0], getTable(), getHeadsAttr(), flipped);
 }
 
 void EmbeddingOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
