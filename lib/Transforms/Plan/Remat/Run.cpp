@@ -74,6 +74,11 @@ void RematRunner::read(unsigned op, unsigned step, unsigned position,
   instance.end = position;
   instance.used = true;
   instance.materialized |= !absorbed || instance.step != step;
+  if (!readLog || lastRead[op] == int(step) || !problem.ops[op].canKeep ||
+      problem.ops[op].isFree)
+    return;
+  readLog->push_back({op, lastRead[op], int(step)});
+  lastRead[op] = step;
 }
 
 void RematRunner::makeClones(const RematHolds &holds, unsigned step,
@@ -105,6 +110,15 @@ RematPlan RematRunner::run(const RematHolds &holds) {
   RematPlan plan = run(holds, {0, unsigned(problem.steps.size()), 0,
                                unsigned(problem.ops.size())});
   plan.forwardPeak = forwardPeak(plan.kept);
+  return plan;
+}
+
+RematPlan RematRunner::run(const RematHolds &holds, std::vector<Read> &reads) {
+  reads.clear();
+  lastRead.assign(problem.ops.size(), -1);
+  readLog = &reads;
+  RematPlan plan = run(holds);
+  readLog = nullptr;
   return plan;
 }
 

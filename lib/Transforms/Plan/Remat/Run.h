@@ -21,6 +21,14 @@ public:
   /// Forward's peak, too.
   RematPlan run(const RematHolds &holds);
 
+  /// A step in which a value was read, and the one before (-1: none).
+  struct Read {
+    unsigned op;
+    int previous, step;
+  };
+  /// The same, with the steps in which each value was read.
+  RematPlan run(const RematHolds &holds, std::vector<Read> &reads);
+
   /// Values below `given` that the last run read, with repetitions.
   llvm::ArrayRef<unsigned> givenReads() const { return readBelow; }
 
@@ -60,6 +68,8 @@ private:
   std::vector<unsigned> current;
   std::vector<Instance> instances;
   std::vector<Position> positions;
+  std::vector<int> lastRead;
+  std::vector<Read> *readLog = nullptr;
   std::vector<unsigned> pending, stack, readBelow;
 };
 

@@ -3,8 +3,7 @@
 #include "Chain.h"
 #include "Levels.h"
 #include "Run.h"
-
-#include <algorithm>
+#include "Search.h"
 
 using namespace tts::plan;
 
@@ -13,38 +12,36 @@ using namespace tts::plan;
 static constexpr unsigned kMostBlocks = 64, kMostWays = 12, kSlots = 512;
 static constexpr unsigned kRunWork = 2'000'000;
 
-/// The plans that no other beats in both peak and seconds, peaks falling.
-static void keepFront(std::vector<RematPlan> &plans) {
-  std::stable_sort(
-      plans.begin(), plans.end(), [](const RematPlan &a, const RematPlan &b) {
-        return a.seconds != b.seconds ? a.seconds < b.seconds
-                                      : a.peakBytes() < b.peakBytes();
-      });
-  std::vector<RematPlan> front;
-  for (RematPlan &plan : plans)
-    if (front.empty() || plan.peakBytes() < front.back().peakBytes())
-      front.push_back(std::move(plan));
-  plans = std::move(front);
-}
-
 std::vector<RematPlan> tts::plan::solveRemat(const RematProblem &problem,
                                              const RematOptions &options) {
   RematRunner runner(problem);
-  std::vector<RematPlan> plans;
+  RematFront front;
   std::vector<RematKept> levels = findRematLevels(problem);
   for (const RematKept &level : levels) {
     llvm::SmallVector<bool> kept(level.begin(), level.end());
-    plans.push_back(runner.run(holdKept(problem, kept)));
+    RematHolds holds = holdKept(problem, kept);
+    front.offer(runner.run(holds), holds);
   }
-  RematBlocks blocks(problem, runner, levels, kMostBlocks, kMostWays);
-  RematChain chain(problem, blocks, plans.front().peakBytes(), kSlots);
+  const int64_t top = front.points().front().plan.peakBytes();
   const unsigned size = problem.ops.size() + problem.steps.size();
-  const unsigned stride = 1 + kSlots * uint64_t(size) / kRunWork;
-  for (unsigned slot = 1; slot <= kSlots; slot += stride) {
-    RematHolds holds = chain.holdsFor(slot);
-    if (!holds.empty())
-      plans.push_back(runner.run(holds));
+  for (unsigned mostBlocks : {8, 16, 32, 64}) {
+    RematBlocks blocks(problem, runner, levels, mostBlocks, kMostWays);
+    RematChain chain(problem, blocks, top, kSlots);
+    const unsigned stride = 1 + kSlots * uint64_t(size) / kRunWork;
+    for (unsigned slot = 1; slot <= kSlots; slot += stride) {
+      RematHolds holds = chain.holdsFor(slot);
+      if (!holds.empty())
+        front.offer(runner.run(holds), holds);
+    }
+    if (mostBlocks >= size)
+      break;
   }
-  keepFront(plans);
+  const int64_t targets = 64;
+  const int64_t moves = options.searchWork * 1000 / (targets * size);
+  if (moves >= 200)
+    RematSearch(problem, runner, front).improve(targets, moves);
+  std::vector<RematPlan> plans;
+  for (RematPoint &point : front.take())
+    plans.push_back(std::move(point.plan));
   return plans;
 }

@@ -1,0 +1,143 @@
+//===- Search.cpp - annealing over what is carried between steps ---------===//
+
+#include "Search.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tts::plan;
+
+bool RematFront::offer(const RematPlan &plan, const RematHolds &holds) {
+  const int64_t peak = plan.peakBytes();
+  auto at = llvm::partition_point(
+      front, [&](const RematPoint &p) { return p.plan.peakBytes() > peak; });
+  // Those from `at` on have no larger peak.
+  if (at != front.end() && at->plan.seconds <= plan.seconds)
+    return false;
+  auto first = at;
+  if (at != front.end() && at->plan.peakBytes() == peak)
+    ++at;
+  while (first != front.begin() &&
+         std::prev(first)->plan.seconds >= plan.seconds)
+    --first;
+  first = front.erase(first, at);
+  front.insert(first, RematPoint{plan, holds});
+  return true;
+}
+
+const RematPoint *RematFront::find(int64_t peak) const {
+  auto at = llvm::partition_point(
+      front, [&](const RematPoint &p) { return p.plan.peakBytes() > peak; });
+  return at == front.end() ? nullptr : &*at;
+}
+
+RematSearch::RematSearch(const RematProblem &problem, RematRunner &runner,
+                         RematFront &front)
+    : problem(problem), runner(runner), front(front) {
+  for (const RematOp &op : problem.ops)
+    allSeconds += op.seconds;
+}
+
+uint64_t RematSearch::random(uint64_t below) {
+  // xorshift64*
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return ((state * 0x2545f4914f6cdd1d) >> 33) % below;
+}
+
+void RematSearch::load(const RematHolds &from) {
+  holds = from;
+  carry.assign(problem.ops.size(), std::vector<char>(problem.steps.size() + 1));
+  for (unsigned i = 0; i < problem.ops.size(); ++i)
+    for (const RematHold &hold : holds[i])
+      for (int j = hold.first + 1;
+           j <= std::min<int>(hold.last, problem.steps.size()); ++j)
+        carry[i][j] = 1;
+}
+
+void RematSearch::updateHolds(unsigned op) {
+  holds[op].clear();
+  const std::vector<char> &row = carry[op];
+  for (unsigned j = 0; j < row.size(); ++j) {
+    if (!row[j])
+      continue;
+    unsigned begin = j;
+    while (j + 1 < row.size() && row[j + 1])
+      ++j;
+    holds[op].push_back({int(begin) - 1, int(j)});
+  }
+}
+
+/// Keeps or drops one value between two of its readers.
+bool RematSearch::move() {
+  if (reads.empty())
+    return false;
+  const RematRunner::Read &read = reads[random(reads.size())];
+  movedOp = read.op;
+  movedCarry = carry[movedOp];
+  movedHolds = holds[movedOp];
+  std::vector<char> &row = carry[movedOp];
+  const auto begin = row.begin() + (read.previous + 1),
+             end = row.begin() + (read.step + 1);
+  if (begin == end)
+    return false;
+  bool carried = std::all_of(begin, end, [](char c) { return c; });
+  std::fill(begin, end, !carried);
+  updateHolds(movedOp);
+  return true;
+}
+
+void RematSearch::undo() {
+  carry[movedOp] = movedCarry;
+  holds[movedOp] = movedHolds;
+}
+
+double RematSearch::energy(const RematPlan &plan, int64_t limit) const {
+  double over = double(std::max<int64_t>(0, plan.peakBytes() - limit));
+  return plan.seconds / allSeconds + 6 * over / double(limit);
+}
+
+void RematSearch::anneal(int64_t limit, unsigned moves) {
+  RematPlan plan = runner.run(holds, reads);
+  double now = energy(plan, limit);
+  std::vector<RematRunner::Read> before;
+  const double hot = 0.05, cold = 0.0002;
+  for (unsigned i = 0; i < moves; ++i) {
+    const double heat = hot * std::pow(cold / hot, double(i) / moves);
+    if (!move())
+      continue;
+    before.clear();
+    before.swap(reads);
+    plan = runner.run(holds, reads);
+    const double next = energy(plan, limit);
+    front.offer(plan, holds);
+    if (next <= now ||
+        double(random(1 << 20)) < (1 << 20) * std::exp((now - next) / heat)) {
+      now = next;
+      continue;
+    }
+    undo();
+    reads.swap(before);
+  }
+}
+
+void RematSearch::improve(unsigned targets, unsigned moves) {
+  if (front.points().empty() || allSeconds <= 0)
+    return;
+  const int64_t top = front.points().front().plan.peakBytes();
+  int64_t limit = top;
+  for (unsigned i = 0; i < targets; ++i) {
+    const RematPoint *start = front.find(limit - 1);
+    const int64_t stride =
+        (limit - front.points().back().plan.peakBytes()) / (targets - i);
+    limit -= std::max<int64_t>(1, stride);
+    load(start ? start->holds : front.points().back().holds);
+    anneal(limit, moves);
+    const RematPoint *found = front.find(limit);
+    if (!found)
+      return;
+    limit = std::min(limit, found->plan.peakBytes());
+  }
+}
