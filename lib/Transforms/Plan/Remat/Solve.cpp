@@ -38,7 +38,7 @@ std::vector<RematPlan> tts::plan::solveRemat(const RematProblem &problem,
   }
   const int64_t targets = 64;
   const int64_t moves = options.searchWork * 1000 / (targets * size);
-  if (moves >= 200)
+  if (moves >= 4 * int64_t(size))
     RematSearch(problem, runner, front).improve(targets, moves);
   std::vector<RematPlan> plans;
   for (RematPoint &point : front.take())
