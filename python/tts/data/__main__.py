@@ -1,4 +1,4 @@
-"""python -m tts.data prepare | synthetic | check."""
+"""python -m tts.data prepare | synthetic | tokens | check."""
 
 import os
 import sys
@@ -41,6 +41,14 @@ def parser() -> Parser:
     synthetic.add_argument("--text", default="8-24", metavar="MIN-MAX", help="phones per utterance (default 8-24)")
     synthetic.add_argument("--frames", default="32-96", metavar="MIN-MAX", help="frames per utterance (default 32-96)")
     synthetic.add_argument("--mels", type=_whole, default=80)
+    tokens = commands.add_parser("tokens", help="a corpus of codec tokens from a corpus of mels")
+    tokens.add_argument("corpus", type=Path, help="the corpus of mels")
+    tokens.add_argument("--out", type=Path, required=True, help="the corpus of tokens")
+    tokens.add_argument("--stack", type=_whole, default=2, help="mel frames per vector (default 2)")
+    tokens.add_argument("--levels", type=_whole, default=2, help="tokens per vector (default 2)")
+    tokens.add_argument("--codes", type=_whole, default=256, help="codes of each level (default 256)")
+    tokens.add_argument("--seed", type=int, default=0, help="of k-means")
+    tokens.add_argument("--pack", type=_whole, metavar="N", help="join utterances into rows of at most N steps")
     check = commands.add_parser("check", help="verify a corpus directory")
     check.add_argument("corpus", type=Path)
     return top
@@ -58,6 +66,10 @@ def main() -> int:
         prepare(arguments.out, choose(prompts, arguments.limit), rejected, options)
     elif arguments.command == "synthetic":
         from tts.data.synthetic import run
+
+        run(arguments)
+    elif arguments.command == "tokens":
+        from tts.data.tokens import run
 
         run(arguments)
     else:

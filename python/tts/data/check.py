@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tts.audio.features import Features
-from tts.data import buckets, corpus, leakage, shards
+from tts.data import corpus, leakage, shards, tokens
 from tts.data.duplicates import Item
 from tts.data.errors import InputError
 
@@ -25,8 +25,11 @@ def check(folder: Path) -> str:
             raise InputError(place, f"field {name} is missing", _AGAIN)
     try:
         features = Features.from_manifest(manifest, place)
-        if manifest["inputs"] != corpus.inputs(features.n_mels):
+        of_tokens = "codec" in manifest
+        if manifest["inputs"] != (tokens.INPUTS if of_tokens else corpus.inputs(features.n_mels)):
             raise InputError(place, "inputs are not those of this version", _AGAIN)
+        if of_tokens:
+            tokens.read_codec(folder, manifest)
         lengths = {}
         for split in corpus.SPLITS:
             lengths[split] = _check_split(folder, manifest, split)
@@ -90,6 +93,8 @@ def _check_utterance(path: Path, identity: str, tensors: dict[str, np.ndarray], 
         if not np.isfinite(value).all():
             raise InputError(path, f"{identity}/{name} has a value that is not finite", _AGAIN)
         values[name] = value
+    if "codec" in manifest:
+        return _check_tokens(path, identity, values, manifest["codec"])
     if values["phones"].size == 0 or values["phones"].min() < 1 or values["phones"].max() >= len(manifest["symbols"]):
         raise InputError(path, f"{identity} has a phone outside the {len(manifest['symbols'])} symbols", _AGAIN)
     if values["durations"].min() < 1 or values["durations"].sum(dtype=np.int64) != dims["frames"]:
@@ -101,6 +106,19 @@ def _check_utterance(path: Path, identity: str, tensors: dict[str, np.ndarray], 
     return dims["text"], dims["frames"]
 
 
+def _check_tokens(path: Path, identity: str, values: dict[str, np.ndarray], codec: dict) -> tuple[int, int]:
+    """Every target is the next token, or ignored, or ends an utterance of a row of several; all are the codec's."""
+    read, targets = values["tokens"], values["targets"]
+    told = targets != codec["ignored"]
+    if not told.any():
+        raise InputError(path, f"{identity} has nothing to predict", _AGAIN)
+    if read.min() < 1 or max(read.max(), targets.max()) >= codec["tokens"] or (targets[told] < 1).any():
+        raise InputError(path, f"{identity} has a token outside the {codec['tokens']} of its codec", _AGAIN)
+    if (told & (targets != np.append(read[1:], codec["end"])) & (targets != codec["end"])).any():
+        raise InputError(path, f"{identity} has a target that is not the next token", _AGAIN)
+    return int((~told).sum()), len(read)
+
+
 def _check_histogram(place: Path, manifest: dict, split: str, lengths: list[tuple[int, int]]) -> None:
     told = {(text, frames): count for text, frames, count in manifest["length_histogram"][split]}
     if told != Counter(lengths):
@@ -110,12 +128,12 @@ def _check_histogram(place: Path, manifest: dict, split: str, lengths: list[tupl
 def _check_buckets(place: Path, suggested: list[dict], lengths: dict[str, dict[str, tuple[int, int]]]) -> None:
     for split, found in lengths.items():
         for identity, (text, frames) in found.items():
-            if buckets.fit(text, frames, suggested) is None:
+            if not any(text <= b.get("text", text) and frames <= b["frames"] for b in suggested):
                 raise InputError(
                     place, f"{identity} of {split} ({text} phones, {frames} frames) fits no suggested bucket", _AGAIN
                 )
     for smaller, larger in itertools.pairwise(suggested):
-        if smaller["text"] > larger["text"] or smaller["frames"] > larger["frames"]:
+        if any(smaller[dim] > larger[dim] for dim in smaller):
             raise InputError(place, "suggested_buckets are not ascending", _AGAIN)
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -123,17 +123,22 @@ def write(out: Path, features: Features, symbols: list[str], splits: dict[str, l
 
 
 def _write_split(folder: Path, split: str, utterances: list[Utterance], stats: dict) -> dict:
-    dealt: list[list[Utterance]] = [[] for _ in range(SHARDS)]
-    for utterance in sorted(utterances, key=lambda u: u.id):
-        dealt[shard_of(utterance.id)].append(utterance)
+    return write_split(folder, split, {u.id: lambda u=u: tensors(u, stats) for u in utterances})
+
+
+def write_split(folder: Path, split: str, rows: dict[str, Callable[[], dict[str, np.ndarray]]]) -> dict:
+    """Writes the shards of a split, told how to make each utterance's tensors; returns what the manifest says of it."""
+    dealt: list[list[str]] = [[] for _ in range(SHARDS)]
+    for identity in sorted(rows):
+        dealt[shard_of(identity)].append(identity)
     files, hashes = [], []
     for shard, members in enumerate(dealt):
-        stored = {f"{u.id}/{name}": value for u in members for name, value in tensors(u, stats).items()}
-        data = shards.encode(stored, {"ids": ",".join(u.id for u in members), "split": split, "shard": str(shard)})
+        stored = {f"{identity}/{name}": value for identity in members for name, value in rows[identity]().items()}
+        data = shards.encode(stored, {"ids": ",".join(members), "split": split, "shard": str(shard)})
         files.append(shard_name(split, shard))
         hashes.append(shards.sha256(data))
         (folder / files[-1]).write_bytes(data)
-    return {"shards": SHARDS, "utterances": len(utterances), "files": files, "sha256": hashes}
+    return {"shards": SHARDS, "utterances": len(rows), "files": files, "sha256": hashes}
 
 
 @contextlib.contextmanager
