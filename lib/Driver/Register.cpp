@@ -13,6 +13,7 @@
 #include "tts/Transforms/Differentiate/Passes.h"
 #include "tts/Transforms/Memory/Passes.h"
 #include "tts/Transforms/Precision/Passes.h"
+#include "tts/Transforms/Remat/Passes.h"
 #include "tts/Transforms/Specialize/Passes.h"
 #include "tts/Transforms/Verify/Passes.h"
 
@@ -26,6 +27,7 @@ void tts::registerPasses() {
   registerPipelinesPasses();
   registerSpecializePasses();
   registerPrecisionPasses();
+  registerRematPasses();
   registerTtsToRtPasses();
   registerMemoryPasses();
   registerVerifyPasses();

@@ -10,6 +10,7 @@
 #include "tts/Transforms/Differentiate/Passes.h"
 #include "tts/Transforms/Memory/Passes.h"
 #include "tts/Transforms/Precision/Passes.h"
+#include "tts/Transforms/Remat/Passes.h"
 #include "tts/Transforms/Specialize/Passes.h"
 #include "tts/Transforms/Verify/Passes.h"
 
@@ -18,7 +19,7 @@ using namespace tts;
 
 static constexpr StringRef kPhaseNames[] = {
     "differentiate", "plan",   "specialize", "precision",
-    "select",        "memory", "lower"};
+    "rematerialize", "select", "memory",     "lower"};
 
 ArrayRef<StringRef> tts::getPhaseNames() { return kPhaseNames; }
 
@@ -58,6 +59,10 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::Precision:
     manager.addPass(createTtsPrecision());
     addContract(manager, "precision", options);
+    break;
+  case Phase::Rematerialize:
+    manager.addPass(createTtsRematerialize());
+    addContract(manager, "rematerialize", options);
     break;
   case Phase::Select:
     manager.addPass(cpu::createConv1dChoicePass());

@@ -48,7 +48,8 @@ private:
   PlanAttr planOf(ArrayRef<int64_t> microBatches) {
     Builder b(module.getContext());
     return PlanAttr::get(b.getContext(), b.getStringAttr(request.precision),
-                         request.threads, b.getDenseI64ArrayAttr(microBatches));
+                         request.threads, b.getDenseI64ArrayAttr(microBatches),
+                         /*recompute=*/{});
   }
 
   double shareOf(int64_t bucket) const {

@@ -17,6 +17,7 @@ enum class Phase {
   Plan,
   Specialize,
   Precision,
+  Rematerialize,
   Select,
   Memory,
   Lower,

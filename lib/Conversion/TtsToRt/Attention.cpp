@@ -144,7 +144,7 @@ private:
     return RankedTensorType::get(shape, flat.getElementType());
   }
   Value alias(Value x, Type to) {
-    return rt::AliasOp::create(builder, loc, to, x);
+    return rt::AliasOp::create(builder, loc, to, x, /*after=*/Value());
   }
   FloatAttr scale() {
     return builder.getF64FloatAttr(1 / std::sqrt(double(depth)));

@@ -61,20 +61,31 @@ private:
     ++waiting[index[after]];
   }
 
+  /// `op` reads `value` through views that say what must have run before.
+  void addWaits(Value value, Operation *op) {
+    for (Operation *view = value.getDefiningOp(); view && isView(view);
+         view = view->getOperand(0).getDefiningOp())
+      if (auto alias = dyn_cast<rt::AliasOp>(view); alias && alias.getAfter())
+        if (Operation *producer = getProducer(alias.getAfter()))
+          addEdge(producer, op);
+  }
+
   /// Entries that read `value` itself or through a view.
   void collectReaders(Value value, llvm::SetVector<Operation *> &readers) {
     for (Operation *user : value.getUsers()) {
       if (isEntry(user))
         readers.insert(user);
-      else if (isView(user))
+      else if (isView(user) && user->getOperand(0) == value)
         collectReaders(user->getResult(0), readers);
     }
   }
 
   void addEdges(Operation *op) {
-    for (Value operand : op->getOperands())
+    for (Value operand : op->getOperands()) {
       if (Operation *producer = getProducer(operand))
         addEdge(producer, op);
+      addWaits(operand, op);
+    }
     for (unsigned i = 0; i < op->getNumResults(); ++i) {
       Value overwritten = getOverwritten(op, i);
       if (!overwritten)

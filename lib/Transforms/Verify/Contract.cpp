@@ -32,6 +32,8 @@ static ArrayRef<Level> getLevels() {
         checkInfer}},
       {"specialize", {checkOnlyTtsOps, checkStableNames, checkStaticShapes}},
       {"precision", {checkOnlyTtsOps, checkStaticShapes, checkElementTypes}},
+      {"rematerialize",
+       {checkOnlyTtsOps, checkStaticShapes, checkElementTypes, checkStash}},
       {"select", {checkStaticShapes, checkOnlyRtOps, checkDistinctResults}},
       {"memory", {checkEntries}},
       {"lower", {checkSymbols}},

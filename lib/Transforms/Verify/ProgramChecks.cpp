@@ -140,11 +140,7 @@ static bool checkCrosses(func::FuncOp func, const NamedValues &from,
   return kept;
 }
 
-LogicalResult tts::checkStash(ModuleOp module) {
-  func::FuncOp forward = findProgram(module, "forward");
-  func::FuncOp backward = findProgram(module, "backward");
-  if (!forward || !backward)
-    return success(); // checkPrograms says so
+static LogicalResult checkStash(func::FuncOp forward, func::FuncOp backward) {
   NamedValues made = getResults(forward, kStashAttr);
   NamedValues taken = getArguments(backward, kStashAttr);
   bool kept = checkCrosses(forward, made, taken, "is taken by no backward");
@@ -155,6 +151,20 @@ LogicalResult tts::checkStash(ModuleOp module) {
           << "stash \"" << name << "\" is made by no forward";
       kept = false;
     }
+  return success(kept);
+}
+
+LogicalResult tts::checkStash(ModuleOp module) {
+  // One pair, or one per bucket; checkPrograms says when one is missing.
+  llvm::DenseMap<Attribute, func::FuncOp> forwards;
+  for (func::FuncOp program : getPrograms(module))
+    if (getProgramName(program) == "forward")
+      forwards[program->getAttr(kBucketAttr)] = program;
+  bool kept = true;
+  for (func::FuncOp program : getPrograms(module))
+    if (getProgramName(program) == "backward")
+      if (auto forward = forwards.lookup(program->getAttr(kBucketAttr)))
+        kept &= succeeded(::checkStash(forward, program));
   return success(kept);
 }
 

@@ -64,6 +64,13 @@ LogicalResult TtsDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
+ArrayRef<Attribute> PlanAttr::getRecompute(int64_t bucket) const {
+  ArrayAttr all = getRecompute();
+  if (!all || bucket >= static_cast<int64_t>(all.size()))
+    return {};
+  return cast<ArrayAttr>(all[bucket]).getValue();
+}
+
 static LogicalResult verifyRole(Operation *op, Type type,
                                 NamedAttribute attribute, StringRef where) {
   StringRef name = attribute.getName();

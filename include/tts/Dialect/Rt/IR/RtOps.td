@@ -83,9 +83,13 @@ def Rt_SliceOp : Rt_Op<"slice", [Pure]> {
 
 def Rt_AliasOp : Rt_Op<"alias", [Pure]> {
   let summary = "the operand's own bytes under another shape";
-  let arguments = (ins AnyRankedTensor:$x);
+  let description = [{
+    With `after`, readers of the result run after the entry that makes `after`,
+    whose storage is not touched.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Optional<AnyRankedTensor>:$after);
   let results = (outs AnyRankedTensor:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let assemblyFormat = "$x (`after` $after^ `:` type($after))? attr-dict `:` type($x) `to` type($y)";
 }
 
 def Rt_LaunchOp : Rt_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

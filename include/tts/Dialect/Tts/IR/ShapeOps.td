@@ -44,6 +44,22 @@ def Tts_SumToOp : Tts_Op<"sum_to", [
   let hasVerifier = 1;
 }
 
+def Tts_RecomputeAfterOp : Tts_Op<"recompute_after", [Tts_Alias, AllTypesMatch<["x", "y"]>]> {
+  let summary = "x itself, for a computation that must wait until `when` is there";
+  let description = [{
+    What reads `y` is scheduled after the entry that makes `when`. Rematerialize
+    puts it before the clones of forward ops in backward: a clone that could
+    run at any time would be hoisted by a scheduler, and two of them at
+    different moments merged by CSE, so that the peak would not fall. Memory
+    erases it.
+
+    Example: `%late = tts.recompute_after %x, %dy : tensor<8x64xf32>, tensor<8x80xf32>`
+  }];
+  let arguments = (ins Tts_AnyTensor:$x, Tts_AnyTensor:$when);
+  let results = (outs Tts_AnyTensor:$y);
+  let assemblyFormat = "$x `,` $when attr-dict `:` type($x) `,` type($when)";
+}
+
 def Tts_SqueezeOp : Tts_Op<"squeeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_Differentiable]> {
   let summary = "drops dimension `dim`, which has size 1";
   let arguments = (ins Tts_FloatTensor:$x, I64Attr:$dim);

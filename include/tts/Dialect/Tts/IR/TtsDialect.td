@@ -80,14 +80,21 @@ def Tts_PlanAttr : Tts_Attr<"Plan", "plan"> {
   let summary = "what Plan decided; every later phase obeys it";
   let description = [{
     `micro_batches[i]` utterances at a time for bucket i of `tts.buckets`.
-    Stands on the module as `tts.plan`.
+    `recompute[i]` names the ops of bucket i's forward program (`OpNames.h`)
+    whose results backward computes again instead of taking them from the stash;
+    without it none are. Stands on the module as `tts.plan`.
 
     Example: `#tts.plan<precision = "fp32", threads = 2,
-    micro_batches = [8, 4]>`
+    micro_batches = [8, 4], recompute = [["encoder.0.ffn.relu"], []]>`
   }];
   let parameters = (ins "::mlir::StringAttr":$precision, "int64_t":$threads,
-                        "::mlir::DenseI64ArrayAttr":$micro_batches);
+                        "::mlir::DenseI64ArrayAttr":$micro_batches,
+                        OptionalParameter<"::mlir::ArrayAttr">:$recompute);
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The names of `recompute` for one bucket; empty when there are none.
+    llvm::ArrayRef<mlir::Attribute> getRecompute(int64_t bucket) const;
+  }];
 }
 
 #endif // TTS_DIALECT_TTS_IR_TTSDIALECT_TD
