@@ -267,6 +267,9 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
                     "use fp32 or fp64");
   request.precision = precision == "auto" ? "fp32" : precision;
 
+  request.remat = flags.remat;
+  request.explain = flags.explain;
+
   if (flags.microBatch != "auto") {
     int64_t number;
     if (StringRef(flags.microBatch).getAsInteger(10, number) || number < 1)

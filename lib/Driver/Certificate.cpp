@@ -20,6 +20,11 @@ namespace {
 constexpr StringLiteral kProgramNames[] = {
     "zero", "denominators", "forward", "backward", "update", "eval", "infer"};
 
+/// How much of forward a bucket's backward computes again.
+StringRef rematText(const PlanResult &plan, unsigned bucket) {
+  return plan.plan.getRecompute(bucket).empty() ? "none" : "partial";
+}
+
 Array bucketsJson(Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
   Array buckets;
@@ -33,8 +38,8 @@ Array bucketsJson(Compilation &compilation) {
     buckets.push_back(Object{
         {"dims", std::move(dims)},
         {"micro_batch", plan.plan.getMicroBatches()[index]},
-        {"remat", "none"},
-        {"recompute_flops_fraction", 0.0},
+        {"remat", rematText(plan, index)},
+        {"recompute_flops_fraction", plan.recomputedParts[index]},
         {"share", plan.ladder.getBuckets()[index].share},
         {"predicted_micro_batch_seconds",
          plan.measure.microBatchSeconds(index)},

@@ -102,7 +102,7 @@ PlanningFlags::PlanningFlags()
       ranks("ranks", cl::init(1), cl::desc("processes in all"), inPlanning()),
       pipeline("pipeline", cl::init("auto"), cl::desc("auto or stages"),
                inPlanning()),
-      shardStates("shard-states", cl::init("auto"), cl::desc("auto or none"),
+      shardStates("shard-states", cl::init("auto"), cl::desc("auto, none or full"),
                   inPlanning()),
       batch("batch", cl::desc("utterances per optimizer update"), inPlanning()),
       batchFrames("batch-frames", cl::desc("frames per optimizer update"),
@@ -193,7 +193,7 @@ Error PlanningFlags::check() const {
                             {shardStates, {"auto", "none"}},
                             {lrScale, {"none"}},
                             {precision, {"auto", "fp32", "fp64"}},
-                            {remat, {"auto", "none"}},
+                            {remat, {"auto", "none", "full"}},
                             {fusion, {"on", "off"}},
                             {planTable, {"text", "none"}}};
   for (const Choice &choice : choices)

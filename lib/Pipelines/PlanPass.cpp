@@ -43,6 +43,10 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
       return module.emitError("precision '")
              << precision << "' is not supported; fp32 or fp64 is";
     request.precision = precision;
+    if (remat != "auto" && remat != "none" && remat != "full")
+      return module.emitError("remat '")
+             << remat << "' is not known; auto, none or full is";
+    request.remat = remat;
     request.threads = threads;
     if (microBatch > 0)
       request.microBatch = microBatch;

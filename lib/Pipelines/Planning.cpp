@@ -1,15 +1,14 @@
 //===- Planning.cpp - from a request to the plan -------------------------===//
 //
-// Each bucket is lowered at each rung of the micro-batch ladder, for itself,
-// and the programs of no bucket once: they share only what persists, so a joint
-// peak is a sum and a maximum.
-// The winner is lowered whole, and its figures are read off that.
+// Choices are ordered by estimates (Candidates, plan::Search); those that may be
+// the answer are lowered bucket by bucket: buckets share only what persists, so
+// a joint peak is a sum and a maximum. The winner is lowered whole, and its
+// figures are read off that.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tts/Pipelines/Planning.h"
+#include "Candidates.h"
 
-#include "mlir/IR/Threading.h"
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Transforms/Plan/ByteSize.h"
@@ -27,42 +26,15 @@ public:
   FailureOr<PlanResult> run();
 
 private:
-  /// One bucket at one micro-batch.
-  struct Trial {
-    int64_t bucket, microBatch;
-    StepMeasure measure;
-
-    int64_t transientBytes() const {
-      return measure.arenaBytes - measure.persistentBytes;
-    }
-  };
-
   LogicalResult readModule();
-  LogicalResult evaluate();
-  LogicalResult evaluate(Trial &trial, TimingScope &timing);
-  int64_t countStateBytes() const;
-  plan::Ladder buildLadder() const;
-  FailureOr<PlanResult> choose(plan::Ladder ladder);
-  LogicalResult finish(PlanResult &result, const plan::JointChoice &choice);
-
-  PlanAttr planOf(ArrayRef<int64_t> microBatches) {
-    Builder b(module.getContext());
-    return PlanAttr::get(b.getContext(), b.getStringAttr(request.precision),
-                         request.threads, b.getDenseI64ArrayAttr(microBatches),
-                         /*recompute=*/{});
-  }
-
-  double shareOf(int64_t bucket) const {
-    return request.bucketShares.empty() ? 1.0 / numBuckets
-                                        : request.bucketShares[bucket];
-  }
+  LogicalResult makeExact(Candidates &candidates,
+                          ArrayRef<plan::JointEstimate> choices);
+  FailureOr<PlanResult> choose(Candidates &candidates);
+  LogicalResult finish(PlanResult &result);
 
   ModuleOp module;
   const PlanRequest &request;
   int64_t batch = 0, numBuckets = 0;
-  SmallVector<int64_t> rungs;
-  std::vector<Trial> trials; ///< bucket by bucket, rungs ascending
-  Trial shared{PipelineOptions::kNoBucket, 1, {}}; ///< zero and update
 };
 
 } // namespace
@@ -82,99 +54,60 @@ LogicalResult Planner::readModule() {
   }
   batch = batchAttr.getInt();
   numBuckets = buckets.size();
-  rungs = plan::microBatchRungs(batch, request.microBatch);
   return success();
 }
 
-LogicalResult Planner::evaluate() {
-  for (int64_t bucket = 0; bucket < numBuckets; ++bucket)
-    for (int64_t rung : rungs)
-      trials.push_back({bucket, rung, {}});
-  loadDialects(*module.getContext(), Phase::Specialize, Phase::Memory);
-  TimingScope timing;
-  if (request.timing)
-    timing = request.timing->nest("candidates");
-  // The largest, which take longest, first.
-  SmallVector<Trial *> order;
-  for (Trial &trial : trials)
-    order.push_back(&trial);
-  order.push_back(&shared);
-  llvm::stable_sort(order, [](const Trial *a, const Trial *b) {
-    return a->microBatch > b->microBatch;
-  });
-  return failableParallelForEach(module.getContext(), order, [&](Trial *trial) {
-    return evaluate(*trial, timing);
-  });
+LogicalResult Planner::makeExact(Candidates &candidates,
+                                 ArrayRef<plan::JointEstimate> choices) {
+  SmallVector<std::pair<unsigned, unsigned>> which;
+  for (const plan::JointEstimate &choice : choices)
+    for (auto [bucket, estimate] : llvm::enumerate(choice.choice))
+      if (std::pair<unsigned, unsigned> pair(bucket, estimate);
+          !llvm::is_contained(which, pair))
+        which.push_back(pair);
+  return candidates.makeExact(which);
 }
 
-LogicalResult Planner::evaluate(Trial &trial, TimingScope &timing) {
-  PipelineOptions options;
-  options.verifyContracts = options.verifyEach = false;
-  options.onlyBucket = trial.bucket;
-  options.timing = &timing;
-  SmallVector<int64_t> microBatches(numBuckets, trial.microBatch);
-  auto lowered = lowerToMemory(module, planOf(microBatches), options);
-  if (failed(lowered))
+FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
+  plan::Search search(batch, candidates.estimateFixedBytes(),
+                      candidates.getSettings().updateSeconds,
+                      candidates.getEstimates());
+  if (request.explain && failed(makeExact(candidates, search.choices())))
     return failure();
-  trial.measure = measureStep(**lowered, request.hardware, request.precision,
-                              request.threads);
-  return success();
+  auto exact =
+      [&](const plan::JointEstimate &choice) -> std::optional<int64_t> {
+    if (failed(makeExact(candidates, choice)))
+      return {};
+    return candidates.join(choice.choice).peakBytes();
+  };
+  int64_t offered = request.hardware.offeredBytes;
+  int64_t asked = request.budget.value_or(offered);
+  int64_t budget = std::min(asked, offered);
+  plan::Search::Smallest smallest = search.findSmallest(exact);
+  if (!smallest.choice)
+    return failure();
+  const plan::JointEstimate *picked = search.pick(budget, exact);
+  const plan::JointEstimate &choice = picked ? *picked : *smallest.choice;
+  if (failed(makeExact(candidates, choice)))
+    return failure();
+
+  SmallVector<unsigned> indices(choice.choice);
+  PlanResult result(candidates.makeLadder(indices));
+  result.choice = result.ladder.join(indices);
+  result.plan = candidates.makePlan(choice.choice);
+  result.fits = picked;
+  result.isClamped = asked > offered;
+  result.budget = budget;
+  result.smallestBudget = smallest.budget;
+  for (auto [bucket, estimate] : llvm::enumerate(choice.choice))
+    result.recomputedParts.push_back(
+        candidates.countRecomputedPart(bucket, estimate));
+  if (failed(finish(result)))
+    return failure();
+  return result;
 }
 
-/// What persists beside the batch, over all programs.
-int64_t Planner::countStateBytes() const {
-  auto states = shared.measure.stateBytes;
-  for (const Trial &trial : trials)
-    states.insert(trial.measure.stateBytes.begin(),
-                  trial.measure.stateBytes.end());
-  int64_t sum = 0;
-  for (auto &state : states)
-    sum += state.second;
-  return sum;
-}
-
-plan::Ladder Planner::buildLadder() const {
-  llvm::MapVector<StringRef, unsigned> inputs;
-  for (const Trial &trial : trials)
-    for (auto [name, bytes] : trial.measure.batchBytes)
-      inputs.try_emplace(name, inputs.size());
-
-  plan::LadderSettings settings;
-  settings.batch = batch;
-  settings.primitiveBytes = request.hardware.primitiveBytes;
-  settings.overheadBytes = request.hardware.processBytes;
-  settings.persistentBytes = countStateBytes();
-  settings.updateSeconds = shared.measure.updateSeconds();
-  int64_t hostBytes = 0;
-  std::vector<plan::BucketCandidates> buckets(numBuckets);
-  for (const Trial &trial : trials) {
-    const StepMeasure &m = trial.measure;
-    plan::Candidate c;
-    c.microBatch = trial.microBatch;
-    c.transientBytes =
-        std::max(trial.transientBytes(), shared.transientBytes());
-    c.batchBytes.resize(inputs.size());
-    for (auto [name, bytes] : m.batchBytes)
-      c.batchBytes[inputs.lookup(name)] = bytes;
-    c.primitives = m.primitives;
-    c.microBatchSeconds = m.microBatchSeconds(trial.bucket);
-    buckets[trial.bucket].share = shareOf(trial.bucket);
-    buckets[trial.bucket].candidates.push_back(std::move(c));
-    hostBytes = std::max(hostBytes, m.hostBytes[trial.bucket]);
-  }
-  // The loader holds one update and fetches the next.
-  settings.overheadBytes += 2 * batch * hostBytes;
-  return plan::Ladder(settings, std::move(buckets));
-}
-
-LogicalResult Planner::finish(PlanResult &result,
-                              const plan::JointChoice &choice) {
-  SmallVector<int64_t> microBatches;
-  for (auto [bucket, index] :
-       llvm::zip(result.ladder.getBuckets(), choice.candidates))
-    microBatches.push_back(bucket.candidates[index].microBatch);
-  result.choice = choice;
-  result.plan = planOf(microBatches);
+LogicalResult Planner::finish(PlanResult &result) {
   PipelineOptions options;
   options.timing = request.timing;
   auto lowered = lowerToMemory(module, result.plan, options);
@@ -183,42 +116,31 @@ LogicalResult Planner::finish(PlanResult &result,
   result.lowered = std::move(*lowered);
   result.measure = measureStep(*result.lowered, request.hardware,
                                request.precision, request.threads);
-  if (result.measure.arenaBytes != choice.arenaBytes)
+  if (result.measure.arenaBytes != result.choice.arenaBytes)
     return module.emitError("the plan's arena of ")
-           << choice.arenaBytes << " bytes was packed into "
+           << result.choice.arenaBytes << " bytes was packed into "
            << result.measure.arenaBytes
            << "; this is a fault of the compiler, please report it";
   result.hostBufferBytes = 2 * batch *
                            *std::max_element(result.measure.hostBytes.begin(),
                                              result.measure.hostBytes.end());
-  result.overheadBytes = choice.overheadBytes;
-  result.stepSeconds = choice.stepSeconds;
-  return success();
-}
-
-FailureOr<PlanResult> Planner::choose(plan::Ladder ladder) {
-  PlanResult result(std::move(ladder));
-  int64_t offered = request.hardware.offeredBytes;
-  int64_t asked = request.budget.value_or(offered);
-  result.isClamped = asked > offered;
-  result.budget = std::min(asked, offered);
-  result.smallestBudget = result.ladder.front().front().peakBytes();
-  const plan::JointChoice *choice = result.ladder.pick(result.budget);
-  result.fits = choice;
-  if (failed(finish(result, choice ? *choice : result.ladder.front().front())))
-    return failure();
+  result.overheadBytes = result.choice.overheadBytes;
+  result.stepSeconds = result.choice.stepSeconds;
   const auto &classes = result.measure.live.classes;
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
                    classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER] +
                    classes[TTS_CLASS_EMA];
   result.eagerBytes = countEagerBytes(module, batch, request.precision, states);
-  return result;
+  return success();
 }
 
 FailureOr<PlanResult> Planner::run() {
-  if (failed(readModule()) || failed(evaluate()))
+  if (failed(readModule()))
     return failure();
-  return choose(buildLadder());
+  Candidates candidates(module, request, batch, numBuckets);
+  if (failed(candidates.prepare()))
+    return failure();
+  return choose(candidates);
 }
 
 /// What the phases after Plan are to know of the machine's convolutions.

@@ -13,34 +13,28 @@ using namespace tts;
 
 namespace {
 
-/// The time model: a contraction takes its flops or the traffic of its
-/// operands, whichever is longer, a kernel its traffic; each has a fixed cost
-/// of being called.
-struct TimeModel {
-  double flopsPerSecond, bytesPerSecond, entrySeconds, callSeconds;
+/// Floating-point operations of an entry and calls inside it.
+std::pair<double, double> flopsAndCalls(rt::EntryOp entry) {
+  ArrayRef<int64_t> s = entry.getScalars();
+  if (entry.getFunction() == "rt.conv1d")
+    return {2.0 * s[TTS_CONV1D_BATCH] * s[TTS_CONV1D_TIME] * s[TTS_CONV1D_IN] *
+                s[TTS_CONV1D_OUT] * s[TTS_CONV1D_TAPS],
+            2};
+  if (s.size() != TTS_GEMM_NUM_SCALARS) // a kernel
+    return {0, 0};
+  return {2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] *
+              s[TTS_GEMM_BATCH],
+          s[TTS_GEMM_BATCH]};
+}
 
-  double seconds(rt::EntryOp entry) const {
-    double bytes = 0;
-    for (Attribute operand : entry.getOperands())
-      bytes += cast<rt::AccessAttr>(operand).getSize();
-    auto [flops, calls] = flopsAndCalls(entry);
-    return entrySeconds + callSeconds * calls +
-           std::max(flops / flopsPerSecond, bytes / bytesPerSecond);
-  }
-
-  static std::pair<double, double> flopsAndCalls(rt::EntryOp entry) {
-    ArrayRef<int64_t> s = entry.getScalars();
-    if (entry.getFunction() == "rt.conv1d")
-      return {2.0 * s[TTS_CONV1D_BATCH] * s[TTS_CONV1D_TIME] *
-                  s[TTS_CONV1D_IN] * s[TTS_CONV1D_OUT] * s[TTS_CONV1D_TAPS],
-              2};
-    if (s.size() != TTS_GEMM_NUM_SCALARS) // a kernel
-      return {0, 0};
-    return {2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] *
-                s[TTS_GEMM_BATCH],
-            s[TTS_GEMM_BATCH]};
-  }
-};
+EntryCost costOf(rt::EntryOp entry, ArrayRef<bool> isState) {
+  EntryCost cost;
+  std::tie(cost.flops, cost.calls) = flopsAndCalls(entry);
+  for (auto operand : entry.getOperands().getAsRange<rt::AccessAttr>())
+    (isState[operand.getBuffer()] ? cost.stateBytes : cost.bytes) +=
+        operand.getSize();
+  return cost;
+}
 
 uint64_t primitiveOf(rt::EntryOp entry) {
   ArrayRef<int64_t> s = entry.getScalars();
@@ -88,6 +82,13 @@ void measureLive(ModuleOp module, StepMeasure &measure) {
       measure.stateBytes[{buffer.getKlass(), name}] = bytes;
   }
   measure.live = plan::measureLiveBytes(programs, ranges);
+  llvm::erase_if(ranges, [&](const plan::LiveRange &range) {
+    if (range.program < 0)
+      return true;
+    int64_t kind = programs[range.program].kind;
+    return kind == TTS_PROGRAM_FORWARD || kind == TTS_PROGRAM_BACKWARD;
+  });
+  measure.sideBytes = plan::measureLiveBytes(programs, ranges).most;
 }
 
 /// What the loader holds of one utterance: every input that a corpus has, so
@@ -118,22 +119,27 @@ SmallVector<plan::ProgramSpan> tts::getProgramSpans(ModuleOp module) {
   return spans;
 }
 
-double StepMeasure::microBatchSeconds(int64_t bucket) const {
+double StepMeasure::programSeconds(int64_t kind, int64_t bucket,
+                                   double scale) const {
   double sum = 0;
-  for (int64_t kind :
-       {TTS_PROGRAM_DENOMINATORS, TTS_PROGRAM_FORWARD, TTS_PROGRAM_BACKWARD})
-    if (auto it = seconds.find({kind, bucket}); it != seconds.end())
-      sum += it->second;
+  if (auto it = costs.find({kind, bucket}); it != costs.end())
+    for (const EntryCost &cost : it->second)
+      sum += time.seconds(cost.flops * scale,
+                          cost.stateBytes + cost.bytes * scale,
+                          cost.calls > 1 ? std::max(1.0, cost.calls * scale)
+                                         : cost.calls);
   return sum;
 }
 
+double StepMeasure::microBatchSeconds(int64_t bucket, double scale) const {
+  return programSeconds(TTS_PROGRAM_DENOMINATORS, bucket, scale) +
+         programSeconds(TTS_PROGRAM_FORWARD, bucket, scale) +
+         programSeconds(TTS_PROGRAM_BACKWARD, bucket, scale);
+}
+
 double StepMeasure::updateSeconds() const {
-  double sum = 0;
-  for (const auto &[program, time] : seconds)
-    if (program.first == TTS_PROGRAM_ZERO ||
-        program.first == TTS_PROGRAM_UPDATE)
-      sum += time;
-  return sum;
+  return programSeconds(TTS_PROGRAM_ZERO, -1, 1) +
+         programSeconds(TTS_PROGRAM_UPDATE, -1, 1);
 }
 
 StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
@@ -145,13 +151,19 @@ StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
       module->getAttrOfType<IntegerAttr>(rt::kPersistentAttr).getInt();
   measureLive(module, measure);
 
-  TimeModel model = {hardware.flopsPerSecond(precision, threads),
-                     hardware.bytesPerSecond(threads), hardware.entrySeconds,
-                     hardware.callSeconds};
+  measure.time = {hardware.flopsPerSecond(precision, threads),
+                  hardware.bytesPerSecond(threads), hardware.entrySeconds,
+                  hardware.callSeconds};
+  // What persists but for the batch does not grow with it.
+  SmallVector<bool> isState;
+  auto buffers = module->getAttrOfType<ArrayAttr>(rt::kBuffersAttr);
+  for (auto buffer : buffers.getAsRange<rt::BufferAttr>())
+    isState.push_back(buffer.getProgram() < 0 &&
+                      buffer.getKlass() != TTS_CLASS_BATCH);
   for (auto program : module.getOps<rt::ProgramOp>()) {
-    double &time = measure.seconds[{program.getKind(), program.getBucket()}];
+    auto &costs = measure.costs[{program.getKind(), program.getBucket()}];
     for (auto entry : program.getBody().getOps<rt::EntryOp>()) {
-      time += model.seconds(entry);
+      costs.push_back(costOf(entry, isState));
       addPrimitives(entry, measure.primitives);
     }
   }

@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
-  let summary = "chooses the micro-batch of each bucket under a memory budget";
+  let summary = "chooses micro-batches and what is computed again under a memory budget";
   let description = [{
     Assumes: a module after tts-differentiate with `tts.batch` and
     `tts.buckets`.
@@ -29,6 +29,8 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
            "CPU threads per rank">,
     Option<"precision", "precision", "std::string", /*default=*/"\"fp32\"",
            "fp32 or fp64">,
+    Option<"remat", "remat", "std::string", /*default=*/"\"auto\"",
+           "auto, none or full">,
     Option<"microBatch", "micro-batch", "int64_t", /*default=*/"0",
            "pins the micro-batch; 0: chosen">
   ];

@@ -17,6 +17,10 @@ struct PlanRequest {
   /// Pinned.
   std::optional<int64_t> microBatch;
   std::string precision = "fp32";
+  /// "auto"; "none" and "full" pin it.
+  std::string remat = "auto";
+  /// Every choice is to be made exact, not only what the answer needs.
+  bool explain = false;
   int threads = 1;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
@@ -38,11 +42,14 @@ struct PlanResult {
   StepMeasure measure;
   int64_t hostBufferBytes = 0, overheadBytes = 0, eagerBytes = 0;
   double stepSeconds = 0;
+  /// Of each bucket: floating-point operations that are done again, as a part
+  /// of those of a step without.
+  llvm::SmallVector<double> recomputedParts;
   /// The programs under the plan, after Memory.
   mlir::OwningOpRef<mlir::ModuleOp> lowered;
 
   int64_t peakBytes() const { return measure.arenaBytes + overheadBytes; }
-  /// Peak of the front's end.
+  /// The least for which there is a plan.
   int64_t smallestBudget = 0;
 
   explicit PlanResult(plan::Ladder ladder) : ladder(std::move(ladder)) {}

@@ -11,26 +11,51 @@
 
 namespace tts {
 
+/// A contraction takes its flops or the traffic of its operands, whichever is
+/// longer, a kernel its traffic; each has a fixed cost of being called.
+struct TimeModel {
+  double flopsPerSecond = 1, bytesPerSecond = 1;
+  double entrySeconds = 0, callSeconds = 0;
+
+  double seconds(double flops, double bytes, double calls) const {
+    return entrySeconds + callSeconds * calls +
+           std::max(flops / flopsPerSecond, bytes / bytesPerSecond);
+  }
+};
+
+/// One entry of the step table; `stateBytes` do not depend on the micro-batch.
+struct EntryCost {
+  double flops = 0, bytes = 0, stateBytes = 0, calls = 0;
+};
+
 /// What a scheduled and packed module comes to: all read from its rt.entries,
 /// buffers and manifest.
 struct StepMeasure {
   int64_t arenaBytes = 0, persistentBytes = 0;
   plan::LiveBytes live;
+  /// The most that is live above the persistent bytes outside forward and
+  /// backward.
+  int64_t sideBytes = 0;
   /// By input: the class `batch`'s bytes, rounded up to the alignment.
   llvm::MapVector<llvm::StringRef, int64_t> batchBytes;
   /// By class and name: what else persists, rounded up.
   llvm::DenseMap<std::pair<unsigned, llvm::StringRef>, int64_t> stateBytes;
   /// Hashes of the distinct library calls, ascending.
   std::vector<uint64_t> primitives;
-  /// Predicted, of one run of a program, by (kind, bucket).
-  std::map<std::pair<int64_t, int64_t>, double> seconds;
+  TimeModel time;
+  /// Of the entries of a program, by (kind, bucket).
+  std::map<std::pair<int64_t, int64_t>, std::vector<EntryCost>> costs;
   /// Host bytes of the longest utterance of a bucket, by bucket.
   llvm::SmallVector<int64_t> hostBytes;
 
-  /// Denominators, forward and backward of a bucket.
-  double microBatchSeconds(int64_t bucket) const;
+  /// Predicted, of denominators, forward and backward of a bucket; with `scale`
+  /// times the micro-batch that was lowered.
+  double microBatchSeconds(int64_t bucket, double scale = 1) const;
   /// Zero and update.
   double updateSeconds() const;
+
+private:
+  double programSeconds(int64_t kind, int64_t bucket, double scale) const;
 };
 
 /// The programs of a module after tts-memory, in order.

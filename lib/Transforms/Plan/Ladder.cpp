@@ -64,7 +64,7 @@ Ladder::Ladder(LadderSettings settings, std::vector<BucketCandidates> buckets)
   };
   auto isSmaller = [](const BucketCandidates &, const Candidate &a,
                       const Candidate &b) {
-    return a.microBatch < b.microBatch;
+    return a.transientBytes < b.transientBytes;
   };
   auto seconds = [&](const BucketCandidates &bucket, const Candidate &c) {
     return c.microBatchSeconds *
@@ -101,14 +101,28 @@ void Ladder::consider(llvm::ArrayRef<unsigned> candidates) {
 }
 
 JointChoice Ladder::join(llvm::ArrayRef<unsigned> candidates) const {
-  JointChoice joint;
+  llvm::SmallVector<double> shares;
+  llvm::SmallVector<const Candidate *> chosen;
+  for (auto [bucket, index] : llvm::zip(buckets, candidates)) {
+    shares.push_back(bucket.share);
+    chosen.push_back(&bucket.candidates[index]);
+  }
+  JointChoice joint = joinCandidates(settings, shares, chosen);
   joint.candidates.assign(candidates.begin(), candidates.end());
+  return joint;
+}
+
+JointChoice
+tts::plan::joinCandidates(const LadderSettings &settings,
+                          llvm::ArrayRef<double> shares,
+                          llvm::ArrayRef<const Candidate *> candidates) {
+  JointChoice joint;
   joint.stepSeconds = settings.updateSeconds;
   int64_t transient = 0;
   llvm::SmallVector<int64_t> batchBytes;
   std::vector<uint64_t> primitives;
-  for (auto [bucket, index] : llvm::zip(buckets, candidates)) {
-    const Candidate &c = bucket.candidates[index];
+  for (auto [share, candidate] : llvm::zip(shares, candidates)) {
+    const Candidate &c = *candidate;
     transient = std::max(transient, c.transientBytes);
     batchBytes.resize(std::max(batchBytes.size(), c.batchBytes.size()));
     for (auto [most, bytes] : llvm::zip(batchBytes, c.batchBytes))
@@ -119,7 +133,7 @@ JointChoice Ladder::join(llvm::ArrayRef<unsigned> candidates) const {
     primitives = std::move(both);
     joint.stepSeconds +=
         c.microBatchSeconds *
-        expectedMicroBatches(settings.batch, bucket.share, c.microBatch);
+        expectedMicroBatches(settings.batch, share, c.microBatch);
   }
   joint.arenaBytes = settings.persistentBytes + transient;
   for (int64_t bytes : batchBytes)

@@ -24,36 +24,38 @@ struct Pair {
   func::FuncOp forward, backward;
 };
 
+/// Ops of forward, each to be cloned in front of an op of backward; in order.
+using Clones = SmallVector<std::pair<Operation *, Operation *>>;
+
 class Rematerializer {
 public:
-  Rematerializer(Pair programs, const llvm::DenseSet<Operation *> &chosen)
-      : forward(programs.forward), backward(programs.backward), chosen(chosen) {
+  Rematerializer(Pair programs, const Clones &clones)
+      : forward(programs.forward), backward(programs.backward), clones(clones) {
   }
 
   void run() {
     mapArguments();
     readStash();
-    Block &body = backward.getBody().front();
-    for (Operation &op : llvm::make_early_inc_range(body)) {
-      for (OpOperand &operand : op.getOpOperands())
-        if (Value source = stashed.lookup(operand.get()))
-          if (isCloned(source))
-            operand.set(recreate(source, &op));
+    const auto *next = clones.begin();
+    for (Operation &op :
+         llvm::make_early_inc_range(backward.getBody().front())) {
+      for (madeHere.clear(); next != clones.end() && next->second == &op;
+           ++next)
+        clone(next->first, &op);
+      if (!isFreeToRecompute(&op)) // else made again at its readers
+        for (OpOperand &operand : op.getOpOperands())
+          operand.set(localize(operand.get(), &op));
       // A contraction's result is always in memory, so that waiting for it
       // breaks no fusion group.
       if (isa<CostOpInterface>(op))
         anchor = op.getResult(0);
     }
+    dropDeadOps(backward);
     dropUnreadStash();
-    dropDeadOps();
+    dropDeadOps(forward);
   }
 
 private:
-  bool isCloned(Value source) const {
-    Operation *op = source.getDefiningOp();
-    return op && (chosen.contains(op) || isFreeToRecompute(op));
-  }
-
   /// What both programs are given: backward's argument for forward's.
   void mapArguments() {
     llvm::DenseMap<Attribute, BlockArgument> byRole;
@@ -87,37 +89,68 @@ private:
               argument.getArgNumber(), kStashAttr)) {
         Value source = made.lookup(name);
         stashed[argument] = source;
-        if (!isCloned(source))
-          mapping.map(source, argument);
+        kept[source] = argument;
       }
   }
 
-  /// `source` of forward in backward, computed before `reader` if it has to
-  /// be: every later reader finds it there.
-  Value recreate(Value source, Operation *reader) {
+  /// What readers in front of `reader` take for `source` of forward.
+  Value find(Value source, Operation *reader) {
     if (Value known = mapping.lookupOrNull(source))
       return known;
-    if (!isCloned(source))
-      return keep(source);
     Operation *op = source.getDefiningOp();
-    bool waits = false;
-    for (Value operand : op->getOperands()) {
-      recreate(operand, reader);
-      waits |= isCloned(operand);
-    }
-    OpBuilder builder(reader);
-    Operation *clone = builder.clone(*op, mapping);
-    if (!waits && anchor && clone->getNumOperands()) {
-      builder.setInsertionPoint(clone);
-      clone->setOperand(
-          0, RecomputeAfterOp::create(builder, op->getLoc(),
-                                      clone->getOperand(0), anchor));
-    }
-    return mapping.lookup(source);
+    if (!op || !isFreeToRecompute(op))
+      return keep(source);
+    // On the spot, from what its operand is there.
+    IRMapping local;
+    for (Value operand : op->getOperands())
+      local.map(operand, find(operand, reader));
+    return OpBuilder(reader)
+        .clone(*op, local)
+        ->getResult(cast<OpResult>(source).getResultNumber());
   }
 
-  /// A new argument of backward for a value of forward.
+  /// What `reader` takes for a value of backward: stash, or a view of stash,
+  /// may have to be another one there.
+  Value localize(Value value, Operation *reader) {
+    if (Value source = stashed.lookup(value))
+      return find(source, reader);
+    Operation *op = value.getDefiningOp();
+    if (!op || !isFreeToRecompute(op))
+      return value;
+    IRMapping local;
+    bool changes = false;
+    for (Value operand : op->getOperands()) {
+      Value found = localize(operand, reader);
+      changes |= found != operand;
+      local.map(operand, found);
+    }
+    return changes ? OpBuilder(reader).clone(*op, local)->getResult(
+                         cast<OpResult>(value).getResultNumber())
+                   : value;
+  }
+
+  void clone(Operation *op, Operation *reader) {
+    IRMapping local;
+    bool waits = !anchor || op->getNumOperands() == 0;
+    for (Value operand : op->getOperands()) {
+      local.map(operand, find(operand, reader));
+      waits |= madeHere.contains(operand);
+    }
+    OpBuilder builder(reader);
+    if (!waits) {
+      Value first = local.lookup(op->getOperand(0));
+      local.map(op->getOperand(0), RecomputeAfterOp::create(
+                                       builder, op->getLoc(), first, anchor));
+    }
+    Operation *clone = builder.clone(*op, local);
+    mapping.map(op->getResults(), clone->getResults());
+    madeHere.insert_range(op->getResults());
+  }
+
+  /// The argument of backward for a value of forward, a new one if need be.
   Value keep(Value source) {
+    if (Value known = kept.lookup(source))
+      return known;
     OpBuilder builder(backward.getContext());
     unsigned index = backward.getNumArguments();
     DictionaryAttr attributes;
@@ -134,9 +167,7 @@ private:
     }
     (void)backward.insertArgument(index, source.getType(), attributes,
                                   source.getLoc());
-    Value argument = backward.getArgument(index);
-    mapping.map(source, argument);
-    return argument;
+    return kept[source] = backward.getArgument(index);
   }
 
   std::string nameOf(OpResult result) {
@@ -168,21 +199,23 @@ private:
     (void)forward.eraseResults(results);
   }
 
-  /// Forward made some values for the stash alone; backward's copies of views
-  /// may have lost their readers.
-  void dropDeadOps() {
-    for (func::FuncOp program : {forward, backward})
-      for (Operation &op : llvm::make_early_inc_range(
-               llvm::reverse(program.getBody().front())))
-        if (isOpTriviallyDead(&op))
-          op.erase();
+  /// Views have lost their readers; forward made some values for the stash
+  /// alone.
+  static void dropDeadOps(func::FuncOp program) {
+    for (Operation &op : llvm::make_early_inc_range(
+             llvm::reverse(program.getBody().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
   }
 
   func::FuncOp forward, backward;
-  const llvm::DenseSet<Operation *> &chosen;
+  const Clones &clones;
+  /// Forward's values to the latest clone of each, arguments to backward's.
   IRMapping mapping;
-  /// Of backward's stash arguments, what forward made.
-  llvm::DenseMap<Value, Value> stashed;
+  /// Of backward's stash arguments, what forward made; and the other way round.
+  llvm::DenseMap<Value, Value> stashed, kept;
+  /// What was cloned in front of the current op.
+  llvm::DenseSet<Value> madeHere;
   llvm::StringSet<> names;
   /// The last contraction of backward so far.
   Value anchor;
@@ -214,23 +247,29 @@ struct Rematerialize : tts::impl::TtsRematerializeBase<Rematerialize> {
         return signalPassFailure();
   }
 
-  LogicalResult rematerialize(Pair programs, ArrayRef<Attribute> names) {
-    if (names.empty())
+  LogicalResult rematerialize(Pair programs, ArrayRef<Attribute> recompute) {
+    if (recompute.empty())
       return success();
     OpNames ops(programs.forward.getBody().front());
-    llvm::DenseSet<Operation *> chosen;
-    for (auto name : llvm::map_range(names, llvm::CastTo<StringAttr>)) {
-      Operation *op = ops.lookup(name.getValue());
-      if (!op)
-        return programs.forward.emitError()
-               << "has no op named " << name
-               << ", which tts.plan computes again; plan this model anew";
+    OpNames readers(programs.backward.getBody().front());
+    Clones clones;
+    for (auto item : llvm::map_range(recompute, llvm::CastTo<RecomputeAttr>)) {
+      Operation *op = ops.lookup(item.getOp());
+      Operation *reader = readers.lookup(item.getBefore());
+      if (!op || !reader)
+        return (op ? programs.backward : programs.forward).emitError()
+               << "has no op named " << (op ? item.getBefore() : item.getOp())
+               << ", which tts.plan speaks of; plan this model anew";
       if (!canRecompute(op))
         return op->emitOpError("cannot be computed twice, as tts.plan has it: "
                                "it has effects or overwrites an operand");
-      chosen.insert(op);
+      if (!clones.empty() && reader->isBeforeInBlock(clones.back().second))
+        return programs.backward.emitError()
+               << "tts.plan recomputes " << item.getOp() << " before "
+               << item.getBefore() << ", but lists it behind a later op";
+      clones.push_back({op, reader});
     }
-    Rematerializer(programs, chosen).run();
+    Rematerializer(programs, clones).run();
     return success();
   }
 };

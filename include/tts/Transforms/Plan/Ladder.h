@@ -24,6 +24,8 @@ double expectedMicroBatches(int64_t batch, double share, int64_t microBatch);
 /// One bucket at one micro-batch, scheduled and packed.
 struct Candidate {
   int64_t microBatch = 1;
+  /// How much is computed again: 0 is nothing, more is more.
+  unsigned rung = 0;
   /// Of the arena above what persists.
   int64_t transientBytes = 0;
   /// The persistent batch region, one per input of the model in one order:
@@ -62,6 +64,12 @@ struct JointChoice {
   int64_t peakBytes() const { return arenaBytes + overheadBytes; }
 };
 
+/// `shares` and the candidate chosen for each bucket; `candidates` of the result
+/// is left empty.
+JointChoice joinCandidates(const LadderSettings &settings,
+                           llvm::ArrayRef<double> shares,
+                           llvm::ArrayRef<const Candidate *> candidates);
+
 /// All joint choices that a cap on the transient bytes can produce: for each
 /// cap, every bucket takes its fastest candidate below it. The Pareto front of
 /// (peak, seconds) answers every budget by look-up, so a lower budget never
@@ -80,8 +88,10 @@ public:
   /// The fastest whose peak is at most `budget`, or null.
   const JointChoice *pick(int64_t budget) const;
 
-private:
+  /// One candidate of each bucket.
   JointChoice join(llvm::ArrayRef<unsigned> candidates) const;
+
+private:
   void consider(llvm::ArrayRef<unsigned> candidates);
 
   LadderSettings settings;

@@ -76,23 +76,35 @@ def Tts_BucketAttr : Tts_Attr<"Bucket", "bucket"> {
   }];
 }
 
+def Tts_RecomputeAttr : Tts_Attr<"Recompute", "recompute"> {
+  let summary = "an op of forward that backward computes again";
+  let description = [{
+    `op` of the forward program is cloned in backward in front of `before`; both
+    are names by `OpNames.h`. Whoever reads its results from there on takes the
+    clone's.
+
+    Example: `#tts.recompute<"encoder.0.ffn.relu", before = "encoder.0.ffn.conv2.grad">`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$op, "::mlir::StringAttr":$before);
+  let assemblyFormat = "`<` $op `,` `before` `=` $before `>`";
+}
+
 def Tts_PlanAttr : Tts_Attr<"Plan", "plan"> {
   let summary = "what Plan decided; every later phase obeys it";
   let description = [{
     `micro_batches[i]` utterances at a time for bucket i of `tts.buckets`.
-    `recompute[i]` names the ops of bucket i's forward program (`OpNames.h`)
-    whose results backward computes again instead of taking them from the stash;
-    without it none are. Stands on the module as `tts.plan`.
+    `recompute[i]` are the `#tts.recompute`s of bucket i in the order in which
+    backward runs them; without it there are none. Stands on the module as
+    `tts.plan`.
 
-    Example: `#tts.plan<precision = "fp32", threads = 2,
-    micro_batches = [8, 4], recompute = [["encoder.0.ffn.relu"], []]>`
+    Example: `#tts.plan<precision = "fp32", threads = 2, micro_batches = [8, 4]>`
   }];
   let parameters = (ins "::mlir::StringAttr":$precision, "int64_t":$threads,
                         "::mlir::DenseI64ArrayAttr":$micro_batches,
                         OptionalParameter<"::mlir::ArrayAttr">:$recompute);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    /// The names of `recompute` for one bucket; empty when there are none.
+    /// The #tts.recompute of one bucket, in order.
     llvm::ArrayRef<mlir::Attribute> getRecompute(int64_t bucket) const;
   }];
 }

@@ -1,0 +1,82 @@
+//===- Candidates.h - what the planner may choose from -------------------===//
+
+#ifndef TTS_LIB_PIPELINES_CANDIDATES_H
+#define TTS_LIB_PIPELINES_CANDIDATES_H
+
+#include "tts/Pipelines/Planning.h"
+#include "tts/Pipelines/RematGraph.h"
+#include "tts/Transforms/Plan/Search.h"
+
+namespace tts {
+
+/// Every bucket at every micro-batch and rung of rematerialization: estimated
+/// from one of them that is lowered, and lowered on demand.
+class Candidates {
+public:
+  Candidates(mlir::ModuleOp differentiated, const PlanRequest &request,
+             int64_t batch, int64_t numBuckets)
+      : module(differentiated), request(request), batch(batch),
+        buckets(numBuckets) {}
+
+  /// Lowers the programs of no bucket, and each bucket once; finds the rungs.
+  mlir::LogicalResult prepare();
+
+  llvm::ArrayRef<plan::BucketEstimates> getEstimates() const {
+    return estimates;
+  }
+  const plan::LadderSettings &getSettings() const { return settings; }
+  /// What persists without the batch region, and the overhead, estimated.
+  int64_t estimateFixedBytes() const;
+
+  /// Lowers what is not yet: pairs of bucket and estimate.
+  mlir::LogicalResult
+  makeExact(llvm::ArrayRef<std::pair<unsigned, unsigned>> which);
+  /// After makeExact.
+  plan::JointChoice join(llvm::ArrayRef<unsigned> choice) const;
+  /// Everything that was made exact. `choice` (of estimates) becomes indices
+  /// into it.
+  plan::Ladder makeLadder(llvm::SmallVectorImpl<unsigned> &choice) const;
+
+  PlanAttr makePlan(llvm::ArrayRef<unsigned> choice) const;
+  /// Work of the clones, as a part of the step's without them.
+  double countRecomputedPart(unsigned bucket, unsigned estimate) const;
+
+private:
+  struct Trial {
+    int64_t bucket = 0, microBatch = 1;
+    unsigned rung = 0;
+    StepMeasure measure;
+  };
+  struct Bucket {
+    std::unique_ptr<RematGraph> graph;
+    std::vector<plan::RematPlan> rungs;
+    /// The one that estimates come from.
+    Trial sample;
+    std::map<unsigned, plan::Candidate> exact; ///< by estimate
+  };
+
+  mlir::LogicalResult lower(Trial &trial, mlir::TimingScope &timing);
+  mlir::LogicalResult findRungs(int64_t bucket);
+  void estimate();
+  void readSettings(const StepMeasure &shared);
+  plan::Candidate makeCandidate(const Trial &trial) const;
+  PlanAttr planOf(llvm::ArrayRef<int64_t> microBatches,
+                  llvm::ArrayRef<unsigned> rungs) const;
+  double shareOf(int64_t bucket) const {
+    return request.bucketShares.empty() ? 1.0 / buckets.size()
+                                        : request.bucketShares[bucket];
+  }
+
+  mlir::ModuleOp module;
+  const PlanRequest &request;
+  int64_t batch;
+  std::vector<Bucket> buckets;
+  std::vector<plan::BucketEstimates> estimates;
+  plan::LadderSettings settings;
+  int64_t sharedTransientBytes = 0;
+  llvm::MapVector<llvm::StringRef, unsigned> inputs;
+};
+
+} // namespace tts
+
+#endif // TTS_LIB_PIPELINES_CANDIDATES_H
