@@ -268,7 +268,6 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
   request.precision = precision == "auto" ? "fp32" : precision;
 
   request.remat = flags.remat;
-  request.explain = flags.explain;
 
   if (flags.microBatch != "auto") {
     int64_t number;

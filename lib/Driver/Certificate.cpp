@@ -39,8 +39,8 @@ Array bucketsJson(Compilation &compilation) {
         {"dims", std::move(dims)},
         {"micro_batch", plan.plan.getMicroBatches()[index]},
         {"remat", rematText(plan, index)},
-        {"recompute_flops_fraction", plan.recomputedParts[index]},
-        {"share", plan.ladder.getBuckets()[index].share},
+        {"recompute_flops_fraction", plan.choice().recomputedParts[index]},
+        {"share", plan.shares[index]},
         {"predicted_micro_batch_seconds",
          plan.measure.microBatchSeconds(index)},
     });
@@ -114,7 +114,7 @@ Array changesOfNumerics(Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
   if (compilation.getRequest().precision != "fp32")
     changes.push_back("precision " + compilation.getRequest().precision);
-  int64_t batch = plan.ladder.getSettings().batch;
+  int64_t batch = plan.batch;
   for (auto [index, microBatch] :
        llvm::enumerate(plan.plan.getMicroBatches().asArrayRef()))
     if (microBatch < batch)
@@ -143,7 +143,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"budget_bytes", plan.budget},
       {"smallest_budget_bytes", plan.smallestBudget},
       {"ranks", 1},
-      {"batch", plan.ladder.getSettings().batch},
+      {"batch", plan.batch},
       {"buckets", bucketsJson(compilation)},
       {"precision", request.precision},
       {"state_sharding", "none"},
@@ -184,7 +184,7 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
 
   manifest.set("version", integer(1));
   manifest.set("tool", b.getStringAttr(kToolVersion));
-  manifest.set("batch", integer(plan.ladder.getSettings().batch));
+  manifest.set("batch", integer(plan.batch));
   manifest.set("threads", integer(request.threads));
   manifest.set("precision", b.getStringAttr(request.precision));
   manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));

@@ -33,17 +33,12 @@ void printBytes(llvm::raw_ostream &os, StringRef name, int64_t bytes) {
                       bytes / 0x1p30);
 }
 
-std::string choiceText(const plan::Ladder &ladder,
-                       const plan::JointChoice &choice) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(
-      llvm::zip(ladder.getBuckets(), choice.candidates), os,
-      [&](auto pair) {
-        os << std::get<0>(pair).candidates[std::get<1>(pair)].microBatch;
-      },
+/// "8,4,2": micro-batches by bucket.
+std::string microBatchesText(const ConsideredChoice &choice) {
+  return llvm::join(
+      llvm::map_range(choice.microBatches,
+                      [](int64_t m) { return std::to_string(m); }),
       ",");
-  return text;
 }
 } // namespace
 
@@ -55,13 +50,13 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
      << ", " << request.threads << " threads, 1 rank (1 data x 1 stage), "
      << request.precision << "\n";
   os << llvm::formatv("  batch {0}; predicted {1:f4} s per update\n",
-                      plan.ladder.getSettings().batch, plan.stepSeconds);
+                      plan.batch, plan.stepSeconds);
   os << llvm::formatv("  {0,-24} {1,12} {2,8} {3,14}\n", "bucket",
                       "micro-batch", "share", "s/micro-batch");
   for (auto [index, bucket] : llvm::enumerate(bucketsOf(module)))
     os << llvm::formatv("  {0,-24} {1,12} {2,6:f1} % {3,14:f4}\n",
                         bucketText(bucket), plan.plan.getMicroBatches()[index],
-                        100 * plan.ladder.getBuckets()[index].share,
+                        100 * plan.shares[index],
                         plan.measure.microBatchSeconds(index));
   int64_t used = 0;
   for (unsigned klass = 0; klass < plan::kNumClasses; ++klass) {
@@ -90,30 +85,18 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
 
 void tts::printCandidates(llvm::raw_ostream &os, Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
-  os << "candidates by bucket: bytes above the persistent ones, seconds of a "
-        "micro-batch and of an update\n";
-  for (auto [bucket, candidates] :
-       llvm::zip(bucketsOf(compilation.getModule()), plan.ladder.getBuckets()))
-    for (const plan::Candidate &c : candidates.candidates)
-      os << llvm::formatv(
-          "  {0,-24} micro-batch {1,4} {2,14} bytes {3,9:f4} s {4,9:f4} s\n",
-          bucketText(bucket), c.microBatch, c.transientBytes,
-          c.microBatchSeconds,
-          c.microBatchSeconds *
-              plan::expectedMicroBatches(plan.ladder.getSettings().batch,
-                                         candidates.share, c.microBatch));
-  os << "joint choices: micro-batches, peak bytes, seconds of an update\n";
-  for (const plan::JointChoice &choice : plan.ladder.considered()) {
-    bool isFront = llvm::any_of(plan.ladder.front(), [&](const auto &other) {
-      return other.candidates == choice.candidates;
-    });
-    StringRef verdict = plan.fits && choice.candidates == plan.choice.candidates
-                            ? "chosen: the fastest that fits"
-                        : !isFront ? "another is no larger and faster"
-                        : choice.peakBytes() > plan.budget ? "over the budget"
-                                                           : "fits, slower";
-    os << llvm::formatv("  {0,-24} {1,14} bytes {2,9:f4} s  {3}\n",
-                        choiceText(plan.ladder, choice), choice.peakBytes(),
-                        choice.stepSeconds, verdict);
+  os << "choices considered: micro-batches by bucket, operations done again, "
+        "peak bytes, seconds of an update (~ estimated)\n";
+  for (auto [index, choice] : llvm::enumerate(plan.considered)) {
+    bool isTaken = plan.fits && index == plan.taken;
+    StringRef verdict = isTaken ? "chosen: the fastest that fits"
+                        : choice.peakBytes > plan.budget ? "over the budget"
+                        : index < plan.taken             ? "may not fit"
+                                                         : "fits, slower";
+    double most = *llvm::max_element(choice.recomputedParts);
+    os << llvm::formatv(
+        "  {0,-16} {1,5:f1} % {2}{3,14} bytes {4,9:f4} s  {5}\n",
+        microBatchesText(choice), 100 * most, choice.isExact ? " " : "~",
+        choice.peakBytes, choice.stepSeconds, verdict);
   }
 }

@@ -40,7 +40,7 @@ LogicalResult Candidates::findRungs(int64_t index) {
   options.verifyContracts = options.verifyEach = false;
   options.onlyBucket = index;
   OwningOpRef<ModuleOp> copy = module.clone();
-  SmallVector<int64_t> microBatches(buckets.size(), bucket.sample.microBatch);
+  SmallVector<int64_t> microBatches(buckets.size(), bucket.large.microBatch);
   (*copy)->setAttr(kPlanAttr, planOf(microBatches, {}));
   if (failed(runPhases(*copy, Phase::Specialize, Phase::Precision, options)))
     return failure();
@@ -81,17 +81,29 @@ LogicalResult Candidates::prepare() {
     timing = request.timing->nest("candidates");
   Trial shared;
   shared.bucket = PipelineOptions::kNoBucket;
-  SmallVector<std::function<LogicalResult()>> tasks;
+  using Task = std::function<LogicalResult()>;
+  SmallVector<Task> first, second;
+  first.push_back([&] { return lower(shared, timing); });
   for (auto [index, bucket] : llvm::enumerate(buckets)) {
-    bucket.sample.bucket = index;
-    bucket.sample.microBatch = microBatches[microBatches.size() / 2];
-    tasks.push_back([this, index = index] { return findRungs(index); });
-    tasks.push_back([&] { return lower(bucket.sample, timing); });
+    bucket.small.bucket = bucket.large.bucket = bucket.least.bucket = index;
+    bucket.small.microBatch = bucket.least.microBatch = microBatches.front();
+    bucket.large.microBatch = microBatches.back();
+    first.push_back([this, index = index] { return findRungs(index); });
+    first.push_back([&] { return lower(bucket.small, timing); });
+    if (microBatches.size() > 1)
+      first.push_back([&] { return lower(bucket.large, timing); });
+    second.push_back([&] {
+      bucket.least.rung = bucket.rungs.size() - 1;
+      return bucket.least.rung ? lower(bucket.least, timing) : success();
+    });
   }
-  tasks.push_back([&] { return lower(shared, timing); });
-  if (failed(failableParallelForEach(module.getContext(), tasks,
-                                     [](auto &task) { return task(); })))
-    return failure();
+  for (auto *tasks : {&first, &second})
+    if (failed(failableParallelForEach(module.getContext(), *tasks,
+                                       [](Task &task) { return task(); })))
+      return failure();
+  if (microBatches.size() == 1)
+    for (Bucket &bucket : buckets)
+      bucket.large = bucket.small;
   readSettings(shared.measure);
   estimate();
   return success();
@@ -101,9 +113,9 @@ void Candidates::readSettings(const StepMeasure &shared) {
   auto states = shared.stateBytes;
   int64_t hostBytes = 0;
   for (const Bucket &bucket : buckets) {
-    const StepMeasure &m = bucket.sample.measure;
+    const StepMeasure &m = bucket.small.measure;
     states.insert(m.stateBytes.begin(), m.stateBytes.end());
-    hostBytes = std::max(hostBytes, m.hostBytes[bucket.sample.bucket]);
+    hostBytes = std::max(hostBytes, m.hostBytes[bucket.small.bucket]);
     for (auto [name, bytes] : m.batchBytes)
       inputs.try_emplace(name, inputs.size());
   }
@@ -118,48 +130,69 @@ void Candidates::readSettings(const StepMeasure &shared) {
   sharedTransientBytes = shared.arenaBytes - shared.persistentBytes;
 }
 
-/// Bytes and time of forward and backward grow with the micro-batch, and fall
-/// and rise with the rung as the solver says.
 void Candidates::estimate() {
   for (auto [index, bucket] : llvm::enumerate(buckets)) {
-    const StepMeasure &m = bucket.sample.measure;
     plan::BucketEstimates &all = estimates.emplace_back();
     all.share = shareOf(index);
-    double sampleBytes = m.arenaBytes - m.persistentBytes;
-    double samplePeak = std::max<int64_t>(bucket.rungs[0].peakBytes(), 1);
-    for (int64_t microBatch :
-         plan::microBatchRungs(batch, request.microBatch)) {
-      double scale = double(microBatch) / bucket.sample.microBatch;
-      for (auto [rung, remat] : llvm::enumerate(bucket.rungs)) {
-        if (request.remat == "full" && rung + 1 < bucket.rungs.size())
-          continue;
-        plan::Estimate e;
-        e.microBatch = microBatch;
-        e.rung = rung;
-        double peak = std::max<int64_t>(remat.peakBytes(), 1) / samplePeak;
-        e.transientBytes =
-            std::max<int64_t>(scale * std::max(sampleBytes * peak,
-                                               double(m.sideBytes)),
-                              sharedTransientBytes);
-        e.microBatchSeconds =
-            m.microBatchSeconds(index, scale) + scale * remat.seconds;
-        e.batchBytes.resize(inputs.size());
-        for (auto [name, bytes] : m.batchBytes)
-          e.batchBytes[inputs.lookup(name)] = bytes * scale;
-        all.estimates.push_back(std::move(e));
-      }
-    }
+    for (int64_t microBatch : plan::microBatchRungs(batch, request.microBatch))
+      for (unsigned rung = 0; rung < bucket.rungs.size(); ++rung)
+        if (request.remat != "full" || rung + 1 == bucket.rungs.size())
+          all.estimates.push_back(estimate(bucket, microBatch, rung));
   }
 }
 
-int64_t Candidates::estimateFixedBytes() const {
+/// Bytes that the solver's peak of a rung lacks: none where nothing is computed
+/// again, at the other end what was found there (libraries' scratch, which does
+/// not fall with the micro-batch), between them in proportion.
+double Candidates::countMissing(const Bucket &bucket, unsigned rung) const {
+  if (rung == 0)
+    return 0;
+  double most = bucket.rungs.front().peakBytes();
+  double least = bucket.rungs.back().peakBytes();
+  double missing = bucket.least.transientBytes() -
+                   bucket.small.transientBytes() * least / most;
+  double part = (most - bucket.rungs[rung].peakBytes()) / (most - least);
+  return std::max(0.0, part * missing);
+}
+
+/// Bytes and time of forward and backward are linear in the micro-batch, and
+/// fall and rise with the rung as the solver says.
+plan::Estimate Candidates::estimate(const Bucket &bucket, int64_t microBatch,
+                                    unsigned rung) const {
+  const StepMeasure &low = bucket.small.measure, &high = bucket.large.measure;
+  int64_t first = bucket.small.microBatch, last = bucket.large.microBatch;
+  double t = first == last ? 0 : double(microBatch - first) / (last - first);
+  auto between = [&](double a, double b) { return a + t * (b - a); };
+  const plan::RematPlan &remat = bucket.rungs[rung];
+  double part = double(std::max<int64_t>(remat.peakBytes(), 1)) /
+                std::max<int64_t>(bucket.rungs.front().peakBytes(), 1);
+  plan::Estimate e;
+  e.microBatch = microBatch;
+  e.rung = rung;
+  e.transientBytes = std::max({part * between(bucket.small.transientBytes(),
+                                              bucket.large.transientBytes()) +
+                                   countMissing(bucket, rung),
+                               between(low.sideBytes, high.sideBytes),
+                               double(sharedTransientBytes)});
+  // The solver's programs are those of the largest micro-batch.
+  e.microBatchSeconds = between(low.microBatchSeconds(bucket.small.bucket),
+                                high.microBatchSeconds(bucket.small.bucket)) +
+                        remat.seconds * microBatch / last;
+  e.batchBytes.resize(inputs.size());
+  for (auto [name, bytes] : low.batchBytes)
+    e.batchBytes[inputs.lookup(name)] =
+        between(bytes, high.batchBytes.lookup(name));
+  return e;
+}
+
+plan::Search::Fixed Candidates::getFixedBytes() const {
   std::vector<uint64_t> primitives;
   for (const Bucket &bucket : buckets)
-    llvm::append_range(primitives, bucket.sample.measure.primitives);
+    llvm::append_range(primitives, bucket.small.measure.primitives);
   llvm::sort(primitives);
   primitives.erase(llvm::unique(primitives), primitives.end());
-  return settings.persistentBytes + settings.overheadBytes +
-         settings.primitiveBytes * static_cast<int64_t>(primitives.size());
+  return {settings.persistentBytes + settings.overheadBytes,
+          settings.primitiveBytes * static_cast<int64_t>(primitives.size())};
 }
 
 plan::Candidate Candidates::makeCandidate(const Trial &trial) const {
@@ -167,8 +200,7 @@ plan::Candidate Candidates::makeCandidate(const Trial &trial) const {
   plan::Candidate c;
   c.microBatch = trial.microBatch;
   c.rung = trial.rung;
-  c.transientBytes =
-      std::max(m.arenaBytes - m.persistentBytes, sharedTransientBytes);
+  c.transientBytes = std::max(trial.transientBytes(), sharedTransientBytes);
   c.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : m.batchBytes)
     c.batchBytes[inputs.lookup(name)] = bytes;
@@ -192,8 +224,12 @@ Candidates::makeExact(ArrayRef<std::pair<unsigned, unsigned>> which) {
     if (bucket.exact.count(estimate))
       continue;
     const plan::Estimate &e = estimates[index].estimates[estimate];
-    if (e.microBatch == bucket.sample.microBatch && e.rung == 0) {
-      bucket.exact[estimate] = makeCandidate(bucket.sample);
+    const Trial *samples[] = {&bucket.small, &bucket.large, &bucket.least};
+    const auto *known = llvm::find_if(samples, [&](const Trial *trial) {
+      return trial->microBatch == e.microBatch && trial->rung == e.rung;
+    });
+    if (known != std::end(samples)) {
+      bucket.exact[estimate] = makeCandidate(**known);
       continue;
     }
     Job &job = jobs.emplace_back();
@@ -202,9 +238,9 @@ Candidates::makeExact(ArrayRef<std::pair<unsigned, unsigned>> which) {
     job.trial.microBatch = e.microBatch;
     job.trial.rung = e.rung;
   }
-  if (failed(failableParallelForEach(
-          module.getContext(), jobs,
-          [&](Job &job) { return lower(job.trial, timing); })))
+  if (failed(failableParallelForEach(module.getContext(), jobs, [&](Job &job) {
+        return lower(job.trial, timing);
+      })))
     return failure();
   for (const Job &job : jobs)
     buckets[job.trial.bucket].exact[job.estimate] = makeCandidate(job.trial);
@@ -221,20 +257,23 @@ plan::JointChoice Candidates::join(ArrayRef<unsigned> choice) const {
   return plan::joinCandidates(settings, shares, chosen);
 }
 
-plan::Ladder
-Candidates::makeLadder(SmallVectorImpl<unsigned> &choice) const {
-  std::vector<plan::BucketCandidates> all;
-  for (auto [index, bucket] : llvm::enumerate(buckets)) {
-    plan::BucketCandidates &candidates = all.emplace_back();
-    candidates.share = shareOf(index);
-    unsigned wanted = choice[index];
-    for (const auto &[estimate, candidate] : bucket.exact) {
-      if (estimate == wanted)
-        choice[index] = candidates.candidates.size();
-      candidates.candidates.push_back(candidate);
-    }
+ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
+  ConsideredChoice choice;
+  choice.peakBytes = j.peakBytes;
+  choice.stepSeconds = j.stepSeconds;
+  choice.isExact = true;
+  for (auto [index, estimate] : llvm::enumerate(j.choice)) {
+    const plan::Estimate &e = estimates[index].estimates[estimate];
+    choice.microBatches.push_back(e.microBatch);
+    choice.recomputedParts.push_back(countRecomputedPart(index, e.rung));
+    choice.isExact &= buckets[index].exact.count(estimate) > 0;
   }
-  return plan::Ladder(settings, std::move(all));
+  if (choice.isExact) {
+    plan::JointChoice exact = join(j.choice);
+    choice.peakBytes = exact.peakBytes();
+    choice.stepSeconds = exact.stepSeconds;
+  }
+  return choice;
 }
 
 PlanAttr Candidates::planOf(ArrayRef<int64_t> microBatches,
@@ -261,10 +300,8 @@ PlanAttr Candidates::makePlan(ArrayRef<unsigned> choice) const {
   return planOf(microBatches, rungs);
 }
 
-double Candidates::countRecomputedPart(unsigned index,
-                                       unsigned estimate) const {
+double Candidates::countRecomputedPart(unsigned index, unsigned rung) const {
   const Bucket &bucket = buckets[index];
-  unsigned rung = estimates[index].estimates[estimate].rung;
   return rung == 0 ? 0
                    : bucket.graph->countFlops(bucket.rungs[rung]) /
                          bucket.graph->countFlops();

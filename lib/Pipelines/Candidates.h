@@ -25,39 +25,46 @@ public:
     return estimates;
   }
   const plan::LadderSettings &getSettings() const { return settings; }
-  /// What persists without the batch region, and the overhead, estimated.
-  int64_t estimateFixedBytes() const;
+  plan::Search::Fixed getFixedBytes() const;
 
   /// Lowers what is not yet: pairs of bucket and estimate.
   mlir::LogicalResult
   makeExact(llvm::ArrayRef<std::pair<unsigned, unsigned>> which);
   /// After makeExact.
   plan::JointChoice join(llvm::ArrayRef<unsigned> choice) const;
-  /// Everything that was made exact. `choice` (of estimates) becomes indices
-  /// into it.
-  plan::Ladder makeLadder(llvm::SmallVectorImpl<unsigned> &choice) const;
+  /// In exact figures where they are known.
+  ConsideredChoice describe(const plan::JointEstimate &choice) const;
 
   PlanAttr makePlan(llvm::ArrayRef<unsigned> choice) const;
-  /// Work of the clones, as a part of the step's without them.
-  double countRecomputedPart(unsigned bucket, unsigned estimate) const;
 
 private:
   struct Trial {
     int64_t bucket = 0, microBatch = 1;
     unsigned rung = 0;
     StepMeasure measure;
+
+    int64_t transientBytes() const {
+      return measure.arenaBytes - measure.persistentBytes;
+    }
   };
   struct Bucket {
     std::unique_ptr<RematGraph> graph;
     std::vector<plan::RematPlan> rungs;
-    /// The one that estimates come from.
-    Trial sample;
+    /// Nothing computed again, at the smallest and the largest micro-batch:
+    /// the estimates stand between and beside them. And as much as possible
+    /// computed again, at the smallest: what the solver does not see.
+    Trial small, large, least;
     std::map<unsigned, plan::Candidate> exact; ///< by estimate
   };
 
   mlir::LogicalResult lower(Trial &trial, mlir::TimingScope &timing);
   mlir::LogicalResult findRungs(int64_t bucket);
   void estimate();
+  double countMissing(const Bucket &bucket, unsigned rung) const;
+  plan::Estimate estimate(const Bucket &bucket, int64_t microBatch,
+                          unsigned rung) const;
+  /// Work of the clones, as a part of the step's without them.
+  double countRecomputedPart(unsigned bucket, unsigned rung) const;
   void readSettings(const StepMeasure &shared);
   plan::Candidate makeCandidate(const Trial &trial) const;
   PlanAttr planOf(llvm::ArrayRef<int64_t> microBatches,

@@ -1,8 +1,8 @@
 //===- Planning.cpp - from a request to the plan -------------------------===//
 //
-// Choices are ordered by estimates (Candidates, plan::Search); those that may be
-// the answer are lowered bucket by bucket: buckets share only what persists, so
-// a joint peak is a sum and a maximum. The winner is lowered whole, and its
+// Choices are ordered by estimates (Candidates, plan::Search); those that may
+// be the answer are lowered bucket by bucket: buckets share only what persists,
+// so a joint peak is a sum and a maximum. The winner is lowered whole, and its
 // figures are read off that.
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,7 @@ private:
   LogicalResult makeExact(Candidates &candidates,
                           ArrayRef<plan::JointEstimate> choices);
   FailureOr<PlanResult> choose(Candidates &candidates);
-  LogicalResult finish(PlanResult &result);
+  LogicalResult finish(PlanResult &result, const plan::JointChoice &choice);
 
   ModuleOp module;
   const PlanRequest &request;
@@ -69,11 +69,9 @@ LogicalResult Planner::makeExact(Candidates &candidates,
 }
 
 FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
-  plan::Search search(batch, candidates.estimateFixedBytes(),
+  plan::Search search(batch, candidates.getFixedBytes(),
                       candidates.getSettings().updateSeconds,
                       candidates.getEstimates());
-  if (request.explain && failed(makeExact(candidates, search.choices())))
-    return failure();
   auto exact =
       [&](const plan::JointEstimate &choice) -> std::optional<int64_t> {
     if (failed(makeExact(candidates, choice)))
@@ -91,23 +89,25 @@ FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
   if (failed(makeExact(candidates, choice)))
     return failure();
 
-  SmallVector<unsigned> indices(choice.choice);
-  PlanResult result(candidates.makeLadder(indices));
-  result.choice = result.ladder.join(indices);
+  PlanResult result;
+  result.batch = batch;
+  for (const plan::BucketEstimates &bucket : candidates.getEstimates())
+    result.shares.push_back(bucket.share);
+  for (const plan::JointEstimate &j : search.choices())
+    result.considered.push_back(candidates.describe(j));
+  result.taken = &choice - search.choices().data();
   result.plan = candidates.makePlan(choice.choice);
   result.fits = picked;
   result.isClamped = asked > offered;
   result.budget = budget;
   result.smallestBudget = smallest.budget;
-  for (auto [bucket, estimate] : llvm::enumerate(choice.choice))
-    result.recomputedParts.push_back(
-        candidates.countRecomputedPart(bucket, estimate));
-  if (failed(finish(result)))
+  if (failed(finish(result, candidates.join(choice.choice))))
     return failure();
   return result;
 }
 
-LogicalResult Planner::finish(PlanResult &result) {
+LogicalResult Planner::finish(PlanResult &result,
+                              const plan::JointChoice &choice) {
   PipelineOptions options;
   options.timing = request.timing;
   auto lowered = lowerToMemory(module, result.plan, options);
@@ -116,16 +116,16 @@ LogicalResult Planner::finish(PlanResult &result) {
   result.lowered = std::move(*lowered);
   result.measure = measureStep(*result.lowered, request.hardware,
                                request.precision, request.threads);
-  if (result.measure.arenaBytes != result.choice.arenaBytes)
+  if (result.measure.arenaBytes != choice.arenaBytes)
     return module.emitError("the plan's arena of ")
-           << result.choice.arenaBytes << " bytes was packed into "
+           << choice.arenaBytes << " bytes was packed into "
            << result.measure.arenaBytes
            << "; this is a fault of the compiler, please report it";
   result.hostBufferBytes = 2 * batch *
                            *std::max_element(result.measure.hostBytes.begin(),
                                              result.measure.hostBytes.end());
-  result.overheadBytes = result.choice.overheadBytes;
-  result.stepSeconds = result.choice.stepSeconds;
+  result.overheadBytes = choice.overheadBytes;
+  result.stepSeconds = choice.stepSeconds;
   const auto &classes = result.measure.live.classes;
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
                    classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER] +

@@ -22,6 +22,11 @@ static double flopsOf(Operation *op) {
   return cost ? cost.getFlops() : 0;
 }
 
+static int64_t workspaceOf(Operation *op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return cost ? cost.getWorkspaceBytes() : 0;
+}
+
 /// Of running the op again, in a kernel with its reader if it is element-wise:
 /// then its operand comes from memory instead of its result.
 static double secondsOf(Operation *op, const TimeModel &time) {
@@ -32,7 +37,12 @@ static double secondsOf(Operation *op, const TimeModel &time) {
     return bytes / time.bytesPerSecond;
   for (Value operand : op->getOperands())
     bytes += bytesOf(operand);
-  return time.seconds(flopsOf(op), bytes, isa<CostOpInterface>(op) ? 1 : 0);
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (!cost)
+    return time.seconds(0, bytes, 0);
+  int64_t calls = cost.getNumCalls();
+  return time.seconds(flopsOf(op), bytes, calls) +
+         (calls - 1) * time.entrySeconds;
 }
 
 RematGraph::RematGraph(func::FuncOp forward, func::FuncOp backward,
@@ -46,9 +56,8 @@ void RematGraph::addForward(func::FuncOp forward, const TimeModel &time) {
   OpNames names(forward.getBody().front());
   auto add = [&](plan::RematOp op, Operation *source, double work) {
     problem.ops.push_back(std::move(op));
-    opNames.push_back(
-        source ? StringAttr::get(context, names.getName(source))
-               : StringAttr());
+    opNames.push_back(source ? StringAttr::get(context, names.getName(source))
+                             : StringAttr());
     flops.push_back(work);
     return static_cast<unsigned>(problem.ops.size() - 1);
   };
@@ -67,6 +76,7 @@ void RematGraph::addForward(func::FuncOp forward, const TimeModel &time) {
     item.canKeep = !item.isFree && op.getNumResults() == 1;
     item.fuses = op.hasTrait<Pointwise>();
     item.seconds = item.isFree ? 0 : secondsOf(&op, time);
+    item.scratchBytes = workspaceOf(&op);
     item.bytes = item.canKeep ? bytesOf(op.getResult(0)) : 0;
     unsigned index = add(item, &op, flopsOf(&op));
     stepFlops += flops.back();
@@ -162,7 +172,7 @@ void RematGraph::addLiveBytes(Block &body, ArrayRef<Operation *> steps) {
   for (auto [index, step] : llvm::enumerate(problem.steps)) {
     step.liveBefore = live;
     live += change[index];
-    step.liveDuring = live - reuse[index];
+    step.liveDuring = live - reuse[index] + workspaceOf(steps[index]);
   }
 }
 
@@ -170,8 +180,8 @@ ArrayAttr RematGraph::getRecompute(const plan::RematPlan &plan) const {
   SmallVector<Attribute> items;
   for (const plan::RematClone &clone : plan.clones)
     if (StringAttr name = opNames[clone.op])
-      items.push_back(RecomputeAttr::get(name.getContext(), name,
-                                         stepNames[clone.step]));
+      items.push_back(
+          RecomputeAttr::get(name.getContext(), name, stepNames[clone.step]));
   return ArrayAttr::get(context, items);
 }
 

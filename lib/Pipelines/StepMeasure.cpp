@@ -27,13 +27,12 @@ std::pair<double, double> flopsAndCalls(rt::EntryOp entry) {
           s[TTS_GEMM_BATCH]};
 }
 
-EntryCost costOf(rt::EntryOp entry, ArrayRef<bool> isState) {
-  EntryCost cost;
-  std::tie(cost.flops, cost.calls) = flopsAndCalls(entry);
+double secondsOf(rt::EntryOp entry, const TimeModel &time) {
+  double bytes = 0;
   for (auto operand : entry.getOperands().getAsRange<rt::AccessAttr>())
-    (isState[operand.getBuffer()] ? cost.stateBytes : cost.bytes) +=
-        operand.getSize();
-  return cost;
+    bytes += operand.getSize();
+  auto [flops, calls] = flopsAndCalls(entry);
+  return time.seconds(flops, bytes, calls);
 }
 
 uint64_t primitiveOf(rt::EntryOp entry) {
@@ -119,27 +118,22 @@ SmallVector<plan::ProgramSpan> tts::getProgramSpans(ModuleOp module) {
   return spans;
 }
 
-double StepMeasure::programSeconds(int64_t kind, int64_t bucket,
-                                   double scale) const {
+double StepMeasure::microBatchSeconds(int64_t bucket) const {
   double sum = 0;
-  if (auto it = costs.find({kind, bucket}); it != costs.end())
-    for (const EntryCost &cost : it->second)
-      sum += time.seconds(cost.flops * scale,
-                          cost.stateBytes + cost.bytes * scale,
-                          cost.calls > 1 ? std::max(1.0, cost.calls * scale)
-                                         : cost.calls);
+  for (int64_t kind :
+       {TTS_PROGRAM_DENOMINATORS, TTS_PROGRAM_FORWARD, TTS_PROGRAM_BACKWARD})
+    if (auto it = seconds.find({kind, bucket}); it != seconds.end())
+      sum += it->second;
   return sum;
 }
 
-double StepMeasure::microBatchSeconds(int64_t bucket, double scale) const {
-  return programSeconds(TTS_PROGRAM_DENOMINATORS, bucket, scale) +
-         programSeconds(TTS_PROGRAM_FORWARD, bucket, scale) +
-         programSeconds(TTS_PROGRAM_BACKWARD, bucket, scale);
-}
-
 double StepMeasure::updateSeconds() const {
-  return programSeconds(TTS_PROGRAM_ZERO, -1, 1) +
-         programSeconds(TTS_PROGRAM_UPDATE, -1, 1);
+  double sum = 0;
+  for (const auto &[program, time] : seconds)
+    if (program.first == TTS_PROGRAM_ZERO ||
+        program.first == TTS_PROGRAM_UPDATE)
+      sum += time;
+  return sum;
 }
 
 StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
@@ -151,19 +145,13 @@ StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
       module->getAttrOfType<IntegerAttr>(rt::kPersistentAttr).getInt();
   measureLive(module, measure);
 
-  measure.time = {hardware.flopsPerSecond(precision, threads),
-                  hardware.bytesPerSecond(threads), hardware.entrySeconds,
-                  hardware.callSeconds};
-  // What persists but for the batch does not grow with it.
-  SmallVector<bool> isState;
-  auto buffers = module->getAttrOfType<ArrayAttr>(rt::kBuffersAttr);
-  for (auto buffer : buffers.getAsRange<rt::BufferAttr>())
-    isState.push_back(buffer.getProgram() < 0 &&
-                      buffer.getKlass() != TTS_CLASS_BATCH);
+  TimeModel model = {hardware.flopsPerSecond(precision, threads),
+                     hardware.bytesPerSecond(threads), hardware.entrySeconds,
+                     hardware.callSeconds};
   for (auto program : module.getOps<rt::ProgramOp>()) {
-    auto &costs = measure.costs[{program.getKind(), program.getBucket()}];
+    double &time = measure.seconds[{program.getKind(), program.getBucket()}];
     for (auto entry : program.getBody().getOps<rt::EntryOp>()) {
-      costs.push_back(costOf(entry, isState));
+      time += secondsOf(entry, model);
       addPrimitives(entry, measure.primitives);
     }
   }

@@ -19,13 +19,23 @@ struct PlanRequest {
   std::string precision = "fp32";
   /// "auto"; "none" and "full" pin it.
   std::string remat = "auto";
-  /// Every choice is to be made exact, not only what the answer needs.
-  bool explain = false;
   int threads = 1;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
   /// Where the candidates and the plan's phases get timers; or null.
   mlir::TimingScope *timing = nullptr;
+};
+
+/// One choice for all buckets that the planner had.
+struct ConsideredChoice {
+  /// By bucket; `recomputedParts` are floating-point operations done again, as
+  /// a part of those of a step without.
+  llvm::SmallVector<int64_t> microBatches;
+  llvm::SmallVector<double> recomputedParts;
+  int64_t peakBytes = 0;
+  double stepSeconds = 0;
+  /// Lowered and packed; else both figures are estimates.
+  bool isExact = false;
 };
 
 /// A chosen plan with its exact figures.
@@ -37,14 +47,16 @@ struct PlanResult {
   int64_t budget = 0;
   bool isClamped = false;
 
-  plan::Ladder ladder;
-  plan::JointChoice choice;
+  /// Of the utterances, by bucket.
+  llvm::SmallVector<double> shares;
+  int64_t batch = 0;
+  /// Fastest first by the estimates, each smaller than the one before; and
+  /// which of them was taken.
+  std::vector<ConsideredChoice> considered;
+  size_t taken = 0;
   StepMeasure measure;
   int64_t hostBufferBytes = 0, overheadBytes = 0, eagerBytes = 0;
   double stepSeconds = 0;
-  /// Of each bucket: floating-point operations that are done again, as a part
-  /// of those of a step without.
-  llvm::SmallVector<double> recomputedParts;
   /// The programs under the plan, after Memory.
   mlir::OwningOpRef<mlir::ModuleOp> lowered;
 
@@ -52,7 +64,7 @@ struct PlanResult {
   /// The least for which there is a plan.
   int64_t smallestBudget = 0;
 
-  explicit PlanResult(plan::Ladder ladder) : ladder(std::move(ladder)) {}
+  const ConsideredChoice &choice() const { return considered[taken]; }
 };
 
 /// Evaluates the ladder on a differentiated module and picks; changes nothing.

@@ -27,8 +27,7 @@ public:
 private:
   void addForward(mlir::func::FuncOp forward, const TimeModel &time);
   void addBackward(mlir::func::FuncOp forward, mlir::func::FuncOp backward);
-  void addLiveBytes(mlir::Block &body,
-                    llvm::ArrayRef<mlir::Operation *> steps);
+  void addLiveBytes(mlir::Block &body, llvm::ArrayRef<mlir::Operation *> steps);
 
   mlir::MLIRContext *context;
   plan::RematProblem problem;

@@ -23,11 +23,6 @@ struct TimeModel {
   }
 };
 
-/// One entry of the step table; `stateBytes` do not depend on the micro-batch.
-struct EntryCost {
-  double flops = 0, bytes = 0, stateBytes = 0, calls = 0;
-};
-
 /// What a scheduled and packed module comes to: all read from its rt.entries,
 /// buffers and manifest.
 struct StepMeasure {
@@ -42,20 +37,15 @@ struct StepMeasure {
   llvm::DenseMap<std::pair<unsigned, llvm::StringRef>, int64_t> stateBytes;
   /// Hashes of the distinct library calls, ascending.
   std::vector<uint64_t> primitives;
-  TimeModel time;
-  /// Of the entries of a program, by (kind, bucket).
-  std::map<std::pair<int64_t, int64_t>, std::vector<EntryCost>> costs;
+  /// Predicted, of one run of a program, by (kind, bucket).
+  std::map<std::pair<int64_t, int64_t>, double> seconds;
   /// Host bytes of the longest utterance of a bucket, by bucket.
   llvm::SmallVector<int64_t> hostBytes;
 
-  /// Predicted, of denominators, forward and backward of a bucket; with `scale`
-  /// times the micro-batch that was lowered.
-  double microBatchSeconds(int64_t bucket, double scale = 1) const;
+  /// Denominators, forward and backward of a bucket.
+  double microBatchSeconds(int64_t bucket) const;
   /// Zero and update.
   double updateSeconds() const;
-
-private:
-  double programSeconds(int64_t kind, int64_t bucket, double scale) const;
 };
 
 /// The programs of a module after tts-memory, in order.

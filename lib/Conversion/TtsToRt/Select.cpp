@@ -83,8 +83,7 @@ struct Select : tts::impl::TtsSelectBase<Select> {
       if (!op.hasTrait<Alias>())
         continue;
       OpBuilder builder(&op);
-      Value after =
-          isa<RecomputeAfterOp>(op) ? op.getOperand(1) : Value();
+      Value after = isa<RecomputeAfterOp>(op) ? op.getOperand(1) : Value();
       op.replaceAllUsesWith(ValueRange{
           rt::AliasOp::create(builder, op.getLoc(), op.getResult(0).getType(),
                               op.getOperand(0), after)});

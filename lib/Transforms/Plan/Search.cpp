@@ -10,15 +10,15 @@
 
 using namespace tts::plan;
 
-Search::Search(int64_t batch, int64_t fixedBytes, double updateSeconds,
+Search::Search(int64_t batch, Fixed fixed, double updateSeconds,
                llvm::ArrayRef<BucketEstimates> buckets) {
-  enumerate(batch, fixedBytes, updateSeconds, buckets);
+  enumerate(batch, fixed, updateSeconds, buckets);
   dropDominated();
 }
 
 /// Buckets never run at the same time: for each cap on the bytes above what
 /// persists, every bucket takes its fastest estimate below it.
-void Search::enumerate(int64_t batch, int64_t fixedBytes, double updateSeconds,
+void Search::enumerate(int64_t batch, Fixed fixed, double updateSeconds,
                        llvm::ArrayRef<BucketEstimates> buckets) {
   llvm::SmallVector<int64_t> caps;
   std::vector<std::vector<double>> seconds;
@@ -56,9 +56,11 @@ void Search::enumerate(int64_t batch, int64_t fixedBytes, double updateSeconds,
     if (j.choice.size() != buckets.size() || !known.insert(j.choice).second)
       continue;
     j.stepSeconds += updateSeconds;
-    j.peakBytes = fixedBytes + transient;
+    int64_t estimated = fixed.estimated + transient;
     for (int64_t bytes : region)
-      j.peakBytes += bytes;
+      estimated += bytes;
+    j.peakBytes = fixed.known + estimated;
+    j.leastBytes = fixed.known + std::ceil(kOptimism * estimated);
     joint.push_back(std::move(j));
   }
 }
@@ -78,7 +80,7 @@ void Search::dropDominated() {
 
 const JointEstimate *Search::pick(int64_t budget, Exact exact) const {
   for (const JointEstimate &j : joint) {
-    if (kOptimism * j.peakBytes > budget)
+    if (j.leastBytes > budget)
       continue;
     std::optional<int64_t> peak = exact(j);
     if (!peak)
@@ -92,13 +94,12 @@ const JointEstimate *Search::pick(int64_t budget, Exact exact) const {
 Search::Smallest Search::findSmallest(Exact exact) const {
   Smallest least;
   for (const JointEstimate &j : llvm::reverse(joint)) { // smallest first
-    int64_t bound = std::ceil(kOptimism * j.peakBytes);
-    if (least.choice && bound >= least.budget)
+    if (least.choice && j.leastBytes >= least.budget)
       break;
     std::optional<int64_t> peak = exact(j);
     if (!peak)
       return {};
-    bound = std::max(bound, *peak);
+    int64_t bound = std::max(j.leastBytes, *peak);
     if (!least.choice || bound < least.budget)
       least = {&j, bound};
   }

@@ -61,8 +61,7 @@ private:
     llvm::DenseMap<Attribute, BlockArgument> byRole;
     for (BlockArgument argument : backward.getArguments())
       for (StringRef role : {kParamAttr, kInputAttr, kScalarAttr})
-        if (Attribute name =
-                backward.getArgAttr(argument.getArgNumber(), role))
+        if (Attribute name = backward.getArgAttr(argument.getArgNumber(), role))
           byRole[roleKey(role, name)] = argument;
     for (BlockArgument argument : forward.getArguments())
       for (StringRef role : {kParamAttr, kInputAttr, kScalarAttr})
@@ -124,8 +123,9 @@ private:
       changes |= found != operand;
       local.map(operand, found);
     }
-    return changes ? OpBuilder(reader).clone(*op, local)->getResult(
-                         cast<OpResult>(value).getResultNumber())
+    return changes ? OpBuilder(reader)
+                         .clone(*op, local)
+                         ->getResult(cast<OpResult>(value).getResultNumber())
                    : value;
   }
 
@@ -139,8 +139,8 @@ private:
     OpBuilder builder(reader);
     if (!waits) {
       Value first = local.lookup(op->getOperand(0));
-      local.map(op->getOperand(0), RecomputeAfterOp::create(
-                                       builder, op->getLoc(), first, anchor));
+      local.map(op->getOperand(0),
+                RecomputeAfterOp::create(builder, op->getLoc(), first, anchor));
     }
     Operation *clone = builder.clone(*op, local);
     mapping.map(op->getResults(), clone->getResults());
@@ -202,8 +202,8 @@ private:
   /// Views have lost their readers; forward made some values for the stash
   /// alone.
   static void dropDeadOps(func::FuncOp program) {
-    for (Operation &op : llvm::make_early_inc_range(
-             llvm::reverse(program.getBody().front())))
+    for (Operation &op :
+         llvm::make_early_inc_range(llvm::reverse(program.getBody().front())))
       if (isOpTriviallyDead(&op))
         op.erase();
   }

@@ -13,7 +13,7 @@ namespace {
 struct Case {
   std::vector<BucketEstimates> buckets;
   Search search;
-  /// Of each choice, some per cent off the estimate.
+  /// Of each choice, some per cent below or above the estimate.
   std::map<llvm::SmallVector<unsigned>, int64_t> exact;
   unsigned asked = 0;
 
@@ -28,8 +28,7 @@ struct Case {
     return search.findSmallest([&](auto &j) { return peakOf(j); });
   }
   int64_t boundOf(const JointEstimate &j) {
-    return std::max<int64_t>(exact.at(j.choice),
-                             std::ceil(Search::kOptimism * j.peakBytes));
+    return std::max(exact.at(j.choice), j.leastBytes);
   }
 };
 
@@ -54,9 +53,10 @@ Case makeCase(std::mt19937 &random) {
         bucket.estimates.push_back(e);
       }
   }
-  Case c{buckets, Search(batch, fixed, 3, buckets), {}};
+  Case c{buckets, Search(batch, {fixed, between(0, 100)}, 3, buckets), {}};
   for (const JointEstimate &j : c.search.choices())
-    c.exact[j.choice] = j.peakBytes * between(90, 108) / 100;
+    c.exact[j.choice] =
+        j.leastBytes + (j.peakBytes - j.leastBytes) * between(0, 250) / 100;
   return c;
 }
 

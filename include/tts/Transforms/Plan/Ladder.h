@@ -64,8 +64,8 @@ struct JointChoice {
   int64_t peakBytes() const { return arenaBytes + overheadBytes; }
 };
 
-/// `shares` and the candidate chosen for each bucket; `candidates` of the result
-/// is left empty.
+/// `shares` and the candidate chosen for each bucket; `candidates` of the
+/// result is left empty.
 JointChoice joinCandidates(const LadderSettings &settings,
                            llvm::ArrayRef<double> shares,
                            llvm::ArrayRef<const Candidate *> candidates);

@@ -38,28 +38,34 @@ struct BucketEstimates {
 struct JointEstimate {
   llvm::SmallVector<unsigned> choice;
   int64_t peakBytes = 0;
+  /// Less than this the exact peak is not expected to be.
+  int64_t leastBytes = 0;
   double stepSeconds = 0;
 };
 
 /// Joint choices in a fixed order that knows no budget, fastest first.
 ///
 /// Every answer is the first choice in that order whose bound is within the
-/// budget, where a choice's bound is the larger of its exact peak and
-/// `kOptimism` times its estimate. So a lower budget never raises the peak nor
+/// budget, where a choice's bound is the larger of its exact peak and its
+/// `leastBytes`. So a lower budget never raises the peak nor
 /// the speed, and the smallest feasible budget is the least bound; exact peaks
 /// are asked for only where the estimate alone does not exceed the budget.
 class Search {
 public:
-  /// An estimate is at most so much above the exact peak, as far as the search
-  /// cares: what is more is never tried.
-  static constexpr double kOptimism = 0.94;
+  /// What is estimated is at most so much more than it turns out to be, as far
+  /// as the search cares: a choice that would need more luck is never tried.
+  static constexpr double kOptimism = 0.87;
   /// The exact peak of a choice, or nothing when it cannot be lowered (which
   /// ends the search).
   using Exact =
       llvm::function_ref<std::optional<int64_t>(const JointEstimate &)>;
 
-  /// `fixedBytes`: what persists, without the batch region, and the overhead.
-  Search(int64_t batch, int64_t fixedBytes, double updateSeconds,
+  /// What persists, without the batch region, and the overhead: as far as they
+  /// are known and as far as they are estimated.
+  struct Fixed {
+    int64_t known = 0, estimated = 0;
+  };
+  Search(int64_t batch, Fixed fixed, double updateSeconds,
          llvm::ArrayRef<BucketEstimates> buckets);
 
   llvm::ArrayRef<JointEstimate> choices() const { return joint; }
@@ -74,7 +80,7 @@ public:
   Smallest findSmallest(Exact exact) const;
 
 private:
-  void enumerate(int64_t batch, int64_t fixedBytes, double updateSeconds,
+  void enumerate(int64_t batch, Fixed fixed, double updateSeconds,
                  llvm::ArrayRef<BucketEstimates> buckets);
   void dropDominated();
 

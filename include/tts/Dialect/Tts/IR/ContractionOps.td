@@ -23,7 +23,7 @@ def Tts_WeightGradOp : Tts_Op<"weight_grad", [Tts_Cost,
   let assemblyFormat = "$x `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($dy) `to` type($dw)";
 }
 
-def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_Cost, Tts_TimeMixing]> {
+def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_CostOfMany, Tts_TimeMixing]> {
   let summary = "y[b, t, o] = Σ_{j, i} x[b, t + j - left, i] · w[j, i, o]";
   let description = [{
     `x` is [batch, time, in], `w` [taps, in, out], zeros outside [0, time).
@@ -35,7 +35,7 @@ def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_Cost, Tts_TimeMixin
   let hasVerifier = 1;
 }
 
-def Tts_Conv1dInputGradOp : Tts_Op<"conv1d_input_grad", [Tts_Cost]> {
+def Tts_Conv1dInputGradOp : Tts_Op<"conv1d_input_grad", [Tts_CostOfMany]> {
   let summary = "dx[b, s, i] = Σ_{j, o} dy[b, s - j + left, o] · w[j, i, o]";
   let arguments = (ins Tts_FloatTensor:$dy, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left);
   let results = (outs Tts_FloatTensor:$dx);
@@ -60,7 +60,7 @@ class Tts_AttentionDropout {
 defvar Tts_Dropped = Tts_AttentionDropout<>;
 
 def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>, AttrSizedOperandSegments,
-    Tts_Differentiable, Tts_Cost, DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface, ["actsInTrainingOnly"]>]> {
+    Tts_Differentiable, Tts_CostOfMany, DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface, ["actsInTrainingOnly"]>]> {
   let summary = "multi-head scaled dot-product self-attention with key lengths";
   let description = [{
     q, k, v are [batch, time, heads·d]; head h uses channels [h·d, (h+1)·d):
@@ -87,7 +87,7 @@ def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>, 
 }
 
 def Tts_AttentionGradOp : Tts_Op<"attention_grad",
-    [AllTypesMatch<["dy", "q", "k", "v", "dq", "dk", "dv"]>, AttrSizedOperandSegments, Tts_Cost]> {
+    [AllTypesMatch<["dy", "q", "k", "v", "dq", "dk", "dv"]>, AttrSizedOperandSegments, Tts_CostOfMany]> {
   let summary = "gradients of attention; the probabilities are computed and dropped again";
   let arguments = !con((ins Tts_FloatTensor:$dy, Tts_FloatTensor:$q, Tts_FloatTensor:$k,
                             Tts_FloatTensor:$v, Tts_Lengths:$lengths), Tts_Dropped.operands,

@@ -87,9 +87,16 @@ def Tts_CostOpInterface : OpInterface<"CostOpInterface"> {
     op without the interface costs what its operands and results weigh in
     memory traffic and no flops.
   }];
-  let methods = [InterfaceMethod<
-    "Floating-point operations (a multiply-add counts two).",
-    "int64_t", "getFlops", (ins)>];
+  let methods = [
+    InterfaceMethod<"Floating-point operations (a multiply-add counts two).",
+                    "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<[{
+      Bytes that it needs while it runs beside operands and results, about: what
+      the planner's estimate adds; the truth comes from the lowered program.
+    }], "int64_t", "getWorkspaceBytes", (ins), [{}], [{ return 0; }]>,
+    InterfaceMethod<"How many library calls and kernels it becomes, about.",
+                    "int64_t", "getNumCalls", (ins), [{}], [{ return 1; }]>
+  ];
 }
 
 /// A zero at a padded time step of every time-carrying operand stays zero.

@@ -31,6 +31,8 @@ def Tts_Scalar : 0DTensorOf<[F32, F64]>;
 def Tts_Differentiable
     : DeclareOpInterfaceMethods<Tts_DifferentiableOpInterface>;
 def Tts_Cost : DeclareOpInterfaceMethods<Tts_CostOpInterface>;
+def Tts_CostOfMany
+    : DeclareOpInterfaceMethods<Tts_CostOpInterface, ["getWorkspaceBytes", "getNumCalls"]>;
 def Tts_TimeMixing : DeclareOpInterfaceMethods<Tts_TimeMixingOpInterface>;
 
 /// Results take the storage of these operands, in order (-1: none).

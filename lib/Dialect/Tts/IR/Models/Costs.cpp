@@ -1,6 +1,6 @@
 //===- Costs.cpp - floating-point operations of contractions -------------===//
-// A multiply-add counts two. Shapes are static by the time anybody asks; a
-// symbolic size counts as one.
+// and the workspace of those that have one. A multiply-add counts two. Shapes
+// are static by the time anybody asks; a symbolic size counts as one.
 
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 
@@ -47,4 +47,47 @@ int64_t AttentionOp::getFlops() {
 // q kᵀ again, dp = dy vᵀ, dv = pᵀ dy, dq = ds k, dk = dsᵀ q.
 int64_t AttentionGradOp::getFlops() {
   return attention(getQ(), getHeads(), getCausal(), 5);
+}
+
+static int64_t bytes(Value value) {
+  return elements(value) *
+         (cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8);
+}
+
+// The library's convolution wants its weights in blocks; a pointwise one is a
+// plain product.
+static int64_t blockedWeights(Value weights) {
+  return size(weights, 0) > 1 ? bytes(weights) : 0;
+}
+int64_t Conv1dOp::getWorkspaceBytes() { return blockedWeights(getW()); }
+int64_t Conv1dInputGradOp::getWorkspaceBytes() {
+  return blockedWeights(getW());
+}
+// A product for each tap.
+int64_t Conv1dOp::getNumCalls() { return size(getW(), 0); }
+int64_t Conv1dInputGradOp::getNumCalls() { return size(getW(), 0); }
+
+/// `tensors` of q's size with heads before time, and `blocks` of scores of 64
+/// queries with all keys.
+static int64_t attentionWorkspace(Value q, int64_t heads, int64_t tensors,
+                                  int64_t blocks) {
+  int64_t time = size(q, 1), perChannel = bytes(q) / size(q, 2) / time;
+  return tensors * bytes(q) +
+         blocks * heads * std::min<int64_t>(64, time) * time * perChannel;
+}
+// q, k, v and the result; probabilities.
+int64_t AttentionOp::getWorkspaceBytes() {
+  return attentionWorkspace(getQ(), getHeads(), 4, 1);
+}
+// q, k, v, dy and dq, dk, dv; probabilities and their gradients.
+int64_t AttentionGradOp::getWorkspaceBytes() {
+  return attentionWorkspace(getQ(), getHeads(), 7, 2);
+}
+
+// Heads before time and back; products and a softmax for each block of queries.
+int64_t AttentionOp::getNumCalls() {
+  return 4 + 3 * llvm::divideCeil(size(getQ(), 1), 64);
+}
+int64_t AttentionGradOp::getNumCalls() {
+  return 7 + 7 * llvm::divideCeil(size(getQ(), 1), 64);
 }
