@@ -140,10 +140,11 @@ PlanningFlags::PlanningFlags()
                cl::desc("writes the plan without compiling"), inPlanning()),
       planTable("plan-table", cl::init("text"), cl::desc("text or none"),
                 inPlanning()),
-      stopAfter("stop-after", cl::value_desc("PHASE"),
-                cl::desc("differentiate, plan, specialize, precision, select, "
-                         "memory or lower"),
-                inPlanning()) {}
+      stopAfter(
+          "stop-after", cl::value_desc("PHASE"),
+          cl::desc("differentiate, plan, specialize, precision, rematerialize, "
+                   "select, memory or lower"),
+          inPlanning()) {}
 
 bool PlanningFlags::isPlanning() const {
   const cl::Option *all[] = {&memoryBudget,

@@ -65,15 +65,21 @@ void Search::enumerate(int64_t batch, Fixed fixed, double updateSeconds,
   }
 }
 
-/// Fastest first; what is neither faster nor smaller than another goes.
+/// Fastest first; what is neither faster nor smaller than another goes, or not
+/// by enough to be worth lowering, but for the smallest.
 void Search::dropDominated() {
   llvm::stable_sort(joint, [](const JointEstimate &a, const JointEstimate &b) {
     return std::make_pair(a.stepSeconds, a.peakBytes) <
            std::make_pair(b.stepSeconds, b.peakBytes);
   });
+  constexpr double kSpacing = 0.995;
+  auto least = llvm::min_element(
+      joint, [](auto &a, auto &b) { return a.peakBytes < b.peakBytes; });
+  int64_t leastBytes = least == joint.end() ? 0 : least->peakBytes;
   std::vector<JointEstimate> front;
   for (JointEstimate &j : joint)
-    if (front.empty() || j.peakBytes < front.back().peakBytes)
+    if (front.empty() || j.peakBytes < kSpacing * front.back().peakBytes ||
+        (j.peakBytes == leastBytes && j.peakBytes < front.back().peakBytes))
       front.push_back(std::move(j));
   joint = std::move(front);
 }

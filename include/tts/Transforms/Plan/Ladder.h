@@ -1,4 +1,4 @@
-//===- Ladder.h - candidates that know no budget, and their front --------===//
+//===- Ladder.h - candidates of a bucket, and what they come to together -===//
 
 #ifndef TTS_TRANSFORMS_PLAN_LADDER_H
 #define TTS_TRANSFORMS_PLAN_LADDER_H
@@ -37,12 +37,6 @@ struct Candidate {
   double microBatchSeconds = 0;
 };
 
-struct BucketCandidates {
-  /// Of the utterances.
-  double share = 1;
-  std::vector<Candidate> candidates;
-};
-
 /// What no choice changes.
 struct LadderSettings {
   int64_t batch = 1;
@@ -57,47 +51,17 @@ struct LadderSettings {
 
 /// One candidate for each bucket, and what they come to together.
 struct JointChoice {
-  llvm::SmallVector<unsigned> candidates;
   int64_t arenaBytes = 0, overheadBytes = 0;
   double stepSeconds = 0;
 
   int64_t peakBytes() const { return arenaBytes + overheadBytes; }
 };
 
-/// `shares` and the candidate chosen for each bucket; `candidates` of the
-/// result is left empty.
+/// Buckets share what persists and never run at the same time; `shares` of the
+/// utterances, by bucket.
 JointChoice joinCandidates(const LadderSettings &settings,
                            llvm::ArrayRef<double> shares,
                            llvm::ArrayRef<const Candidate *> candidates);
-
-/// All joint choices that a cap on the transient bytes can produce: for each
-/// cap, every bucket takes its fastest candidate below it. The Pareto front of
-/// (peak, seconds) answers every budget by look-up, so a lower budget never
-/// raises the peak and the smallest feasible budget is the front's first peak.
-class Ladder {
-public:
-  Ladder(LadderSettings settings, std::vector<BucketCandidates> buckets);
-
-  const std::vector<BucketCandidates> &getBuckets() const { return buckets; }
-  const LadderSettings &getSettings() const { return settings; }
-
-  /// All that were considered, and those on the front, ascending in peak.
-  llvm::ArrayRef<JointChoice> considered() const { return all; }
-  llvm::ArrayRef<JointChoice> front() const { return pareto; }
-
-  /// The fastest whose peak is at most `budget`, or null.
-  const JointChoice *pick(int64_t budget) const;
-
-  /// One candidate of each bucket.
-  JointChoice join(llvm::ArrayRef<unsigned> candidates) const;
-
-private:
-  void consider(llvm::ArrayRef<unsigned> candidates);
-
-  LadderSettings settings;
-  std::vector<BucketCandidates> buckets;
-  std::vector<JointChoice> all, pareto;
-};
 
 } // namespace tts::plan
 
