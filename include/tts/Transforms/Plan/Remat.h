@@ -103,8 +103,10 @@ RematPlan runRemat(const RematProblem &problem, const RematHolds &holds);
 /// other one once, at its first use.
 RematHolds holdKept(const RematProblem &problem, llvm::ArrayRef<bool> kept);
 
-/// No plan of at most `peakBytes` adds fewer seconds.
-double rematLowerBound(const RematProblem &problem, int64_t peakBytes);
+/// No plan of at most `peakBytes` adds fewer seconds. What a plan found adds
+/// (`knownSeconds`) guides the search for a good bound; it never decides it.
+double rematLowerBound(const RematProblem &problem, int64_t peakBytes,
+                       double knownSeconds = 0);
 
 struct RematOptions {
   /// At most this many plans.

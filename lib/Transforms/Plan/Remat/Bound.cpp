@@ -1,127 +1,334 @@
 //===- Bound.cpp - seconds that no plan under a limit can avoid ----------===//
+//
+// A Lagrangian: in every step a price for each byte beyond the limit. For given
+// prices the cheapest relaxed plan is a minimum cut, and its value a bound; the
+// prices are improved by subgradients (Polyak 1969). docs/rematerialization.md
+// says why each charge is below what every plan pays.
 
 #include "Cut.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 using namespace tts::plan;
 
 namespace {
 
-/// At one moment, `weight` bytes of each value that forward kept must fit into
-/// `room`, whatever the plan.
-struct Moment {
-  std::vector<int64_t> weight;
-  int64_t room = 0;
-};
-
-/// Before the first step everything that was kept is live.
-Moment beforeBackward(const RematProblem &problem, int64_t limit) {
-  Moment moment;
-  const RematStep &first = problem.steps.front();
-  moment.room = limit - std::min(first.liveBefore, first.liveDuring);
-  for (const RematOp &op : problem.ops)
-    moment.weight.push_back(op.bytes);
-  return moment;
-}
-
-/// During a step its own reads are live, kept or not, and so is what was kept
-/// for a later reader. What is computed again may not be.
-Moment duringStep(const RematProblem &problem,
-                  llvm::ArrayRef<unsigned> lastReader, unsigned step,
-                  int64_t limit) {
-  Moment moment;
-  const RematStep &now = problem.steps[step];
-  moment.room = limit - now.liveDuring;
-  moment.weight.assign(problem.ops.size(), 0);
-  for (unsigned i = 0; i < problem.ops.size(); ++i)
-    if (lastReader[i] > step)
-      moment.weight[i] = problem.ops[i].bytes;
-  llvm::SmallVector<unsigned> uses(now.uses.begin(), now.uses.end());
-  llvm::sort(uses);
-  uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
-  for (unsigned use : uses) {
-    const RematOp &op = problem.ops[use];
-    moment.weight[use] = 0;
-    if (!now.fuses || !op.fuses)
-      moment.room -= op.bytes;
-  }
-  return moment;
-}
-
-/// The Lagrangian of one moment: concave in the price of a byte.
 class Dual {
 public:
-  Dual(const RematProblem &problem, const Moment &moment)
-      : problem(problem), moment(moment) {}
+  Dual(const RematProblem &problem, int64_t limit);
 
-  /// Its maximum over the price.
-  double maximize() {
-    double low = 0, high = 0, all = 0;
-    for (const RematOp &op : problem.ops)
-      all += op.seconds;
-    int64_t weight = 0;
-    for (int64_t w : moment.weight)
-      weight = std::max(weight, w);
-    if (all <= 0 || weight <= 0)
-      return 0;
-    high = 4 * all / double(weight);
-    while (evaluate(high) > 0 && high < 1e9 * all)
-      low = high, high *= 8;
-    for (int i = 0; i < 24 && high - low > 1e-7 * high; ++i) {
-      double middle = low > 0 ? 0.5 * (low + high) : high / 16;
-      (evaluate(middle) > 0 ? low : high) = middle;
-    }
-    return best;
-  }
+  /// The best bound found; `known` is what some plan costs.
+  double maximize(double known, unsigned iterations);
 
 private:
-  /// The slope there: bytes kept beyond the room.
-  double evaluate(double price) {
-    RematCut cut(problem);
-    for (unsigned i = 0; i < problem.ops.size(); ++i)
-      cut.setPrice(i, price * double(moment.weight[i]));
-    double value = cut.solve() - price * double(moment.room);
-    // Prices and seconds are rounded inside the cut.
-    best = std::max(best, value - cut.roundingError());
-    double slope = -double(moment.room);
-    for (unsigned i = 0; i < problem.ops.size(); ++i)
-      if (cut.isKept(i))
-        slope += double(moment.weight[i]);
-    return slope;
+  void findReaders();
+  void findTraces();
+  /// Bytes of `op` in the steps strictly between two, at today's prices.
+  double between(unsigned op, unsigned after, unsigned before) const {
+    return before > after + 1 ? (sums[before] - sums[after + 1]) *
+                                    double(problem.ops[op].bytes)
+                              : 0;
   }
+  double priceOfKeeping(unsigned op) const;
+  double priceOfSpans(unsigned op, std::vector<bool> *charged) const;
+  double evaluate();
+  void collectSlopes(const RematCut &cut);
+  void addSpan(unsigned op, unsigned after, unsigned before);
+  double searchLine(const std::vector<double> &direction);
+  std::vector<unsigned> tightMoments(unsigned count) const;
+  void climb(double known, unsigned iterations, std::vector<double> bestPrices);
 
   const RematProblem &problem;
-  const Moment &moment;
-  double best = 0;
+  unsigned numSteps;
+  /// Steps that read each value, views looked through, ascending.
+  std::vector<std::vector<unsigned>> readers;
+  /// Of values that no step reads, see findTraces.
+  std::vector<double> traceBytes;
+  std::vector<unsigned> traceEnd;
+  /// What is left for values that the step does not read. The last one is the
+  /// moment before backward, when all that was kept is live.
+  std::vector<double> room;
+  std::vector<double> prices, sums, slopes;
+  double value = 0, best = 0, allSeconds = 0;
 };
 
 } // namespace
 
+Dual::Dual(const RematProblem &problem, int64_t limit)
+    : problem(problem), numSteps(problem.steps.size()),
+      readers(problem.ops.size()), room(numSteps + 1), prices(numSteps + 1),
+      sums(numSteps + 1) {
+  findReaders();
+  findTraces();
+  for (unsigned j = 0; j < numSteps; ++j) {
+    const RematStep &step = problem.steps[j];
+    room[j] = double(limit - step.liveDuring);
+    llvm::SmallVector<unsigned> uses(step.uses.begin(), step.uses.end());
+    llvm::sort(uses);
+    uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
+    for (unsigned use : uses)
+      if (!step.fuses || !problem.ops[use].fuses)
+        room[j] -= double(problem.ops[use].bytes);
+  }
+  const RematStep &first = problem.steps.front();
+  room[numSteps] = double(limit - std::min(first.liveBefore, first.liveDuring));
+  for (const RematOp &op : problem.ops)
+    allSeconds += op.seconds;
+}
+
+void Dual::findReaders() {
+  for (unsigned j = 0; j < numSteps; ++j)
+    for (unsigned use : problem.steps[j].uses)
+      readers[use].push_back(j);
+  for (unsigned i = problem.ops.size(); i-- > 0;) {
+    if (problem.ops[i].isFree)
+      for (unsigned operand : problem.ops[i].operands)
+        readers[operand].insert(readers[operand].end(), readers[i].begin(),
+                                readers[i].end());
+  }
+  for (std::vector<unsigned> &steps : readers) {
+    llvm::sort(steps);
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  }
+}
+
+/// A kept value that no step reads serves clones, and the last of them a step:
+/// until then it, or what was made of it, is live. It stands for the fewest
+/// bytes on the way, and what several values go into is shared among them.
+void Dual::findTraces() {
+  const double unlimited = std::numeric_limits<double>::max();
+  traceBytes.assign(problem.ops.size(), unlimited);
+  traceEnd.assign(problem.ops.size(), numSteps);
+  for (unsigned i = problem.ops.size(); i-- > 0;) {
+    const RematOp &op = problem.ops[i];
+    const bool isStored = op.canKeep && !op.isFree;
+    if (!readers[i].empty()) {
+      traceBytes[i] = unlimited;
+      traceEnd[i] = readers[i].front();
+    }
+    if (isStored)
+      traceBytes[i] = std::min(traceBytes[i], double(op.bytes));
+    unsigned sharers = 0;
+    for (unsigned operand : op.operands)
+      sharers += readers[operand].empty();
+    for (unsigned operand : op.operands) {
+      traceBytes[operand] =
+          std::min(traceBytes[operand], traceBytes[i] / double(sharers));
+      traceEnd[operand] = std::min(traceEnd[operand], traceEnd[i]);
+    }
+  }
+}
+
+/// A kept value is live before backward, and until its last reader; what a
+/// step reads itself is in that step's room.
+double Dual::priceOfKeeping(unsigned op) const {
+  double price = prices[numSteps] * double(problem.ops[op].bytes);
+  if (readers[op].empty())
+    return price + sums[traceEnd[op]] * traceBytes[op];
+  price += sums[readers[op].front()] * double(problem.ops[op].bytes);
+  for (size_t i = 1; i < readers[op].size(); ++i)
+    price += between(op, readers[op][i - 1], readers[op][i]);
+  return price;
+}
+
+/// A value that is computed again is carried between two of its readers, or
+/// computed once more. A kept one that was dropped before some reader saved
+/// one of these, but was carried to its first.
+double Dual::priceOfSpans(unsigned op, std::vector<bool> *charged) const {
+  const std::vector<unsigned> &steps = readers[op];
+  if (steps.size() < 2 || !problem.ops[op].canKeep)
+    return 0;
+  double total = 0, largest = 0;
+  size_t dearest = 1;
+  for (size_t i = 1; i < steps.size(); ++i) {
+    double span =
+        std::min(problem.ops[op].seconds, between(op, steps[i - 1], steps[i]));
+    total += span;
+    if (span > largest)
+      largest = span, dearest = i;
+  }
+  double carried = sums[steps.front()] * double(problem.ops[op].bytes);
+  bool swaps = carried < largest;
+  if (charged) {
+    charged->assign(steps.size(), true);
+    for (size_t i = 1; i < steps.size(); ++i)
+      (*charged)[i] =
+          between(op, steps[i - 1], steps[i]) < problem.ops[op].seconds;
+    (*charged)[0] = swaps;
+    if (swaps)
+      (*charged)[dearest] = false;
+  }
+  return swaps ? total - largest + carried : total;
+}
+
+void Dual::addSpan(unsigned op, unsigned after, unsigned before) {
+  if (before <= after + 1)
+    return;
+  slopes[after + 1] += double(problem.ops[op].bytes);
+  slopes[before] -= double(problem.ops[op].bytes);
+}
+
+/// How far the relaxed plan is over the room, by moment.
+void Dual::collectSlopes(const RematCut &cut) {
+  slopes.assign(numSteps + 1, 0);
+  double start = 0;
+  std::vector<bool> charged;
+  for (unsigned i = 0; i < problem.ops.size(); ++i) {
+    const std::vector<unsigned> &steps = readers[i];
+    const double bytes = double(problem.ops[i].bytes);
+    const bool kept = cut.isKept(i);
+    if (bytes <= 0 || (!kept && !cut.isRecomputed(i)))
+      continue;
+    if (kept)
+      start += bytes;
+    if (steps.empty()) {
+      if (kept && traceEnd[i] > 0) {
+        slopes[0] += traceBytes[i];
+        slopes[traceEnd[i]] -= traceBytes[i];
+      }
+      continue;
+    }
+    charged.assign(steps.size(), kept);
+    if (!kept && priceOfSpans(i, &charged) <= 0)
+      continue;
+    if (charged[0]) {
+      slopes[0] += bytes;
+      slopes[steps[0]] -= bytes;
+    }
+    for (size_t s = 1; s < steps.size(); ++s)
+      if (charged[s])
+        addSpan(i, steps[s - 1], steps[s]);
+  }
+  for (unsigned j = 1; j < numSteps; ++j)
+    slopes[j] += slopes[j - 1];
+  slopes[numSteps] = start;
+  for (unsigned j = 0; j <= numSteps; ++j)
+    slopes[j] -= room[j];
+}
+
+double Dual::evaluate() {
+  for (unsigned j = 0; j < numSteps; ++j)
+    sums[j + 1 < numSteps ? j + 1 : numSteps] = sums[j] + prices[j];
+  RematCut cut(problem);
+  for (unsigned i = 0; i < problem.ops.size(); ++i) {
+    cut.setPrice(i, priceOfKeeping(i));
+    cut.setCost(i, problem.ops[i].seconds + priceOfSpans(i, nullptr));
+  }
+  value = cut.solve() - cut.roundingError();
+  for (unsigned j = 0; j <= numSteps; ++j)
+    value -= prices[j] * room[j];
+  best = std::max(best, value);
+  collectSlopes(cut);
+  return value;
+}
+
+/// The best multiple of a direction, by the sign of the slope along it.
+double Dual::searchLine(const std::vector<double> &direction) {
+  double low = 0, high = 0;
+  auto slopeAt = [&](double length) {
+    for (unsigned j = 0; j <= numSteps; ++j)
+      prices[j] = length * direction[j];
+    evaluate();
+    return std::inner_product(slopes.begin(), slopes.end(), direction.begin(),
+                              0.0);
+  };
+  const double start = best;
+  double at = 0, found = start;
+  high = 1;
+  for (int i = 0; i < 40 && slopeAt(high) > 0; ++i)
+    low = high, high *= 4;
+  for (int i = 0; i < 60 && low == 0 && slopeAt(high / 4) <= 0; ++i)
+    high /= 4;
+  low = std::max(low, high / 4);
+  for (int i = 0; i < 16; ++i) {
+    double middle = 0.5 * (low + high);
+    double slope = slopeAt(middle);
+    if (value >= found)
+      found = value, at = middle;
+    (slope > 0 ? low : high) = middle;
+  }
+  return at;
+}
+
+/// Moments at which keeping everything is furthest over the room.
+std::vector<unsigned> Dual::tightMoments(unsigned count) const {
+  std::vector<double> over(numSteps + 1);
+  for (unsigned i = 0; i < problem.ops.size(); ++i)
+    if (!readers[i].empty() && !problem.ops[i].isFree) {
+      over[0] += double(problem.ops[i].bytes);
+      over[readers[i].back()] -= double(problem.ops[i].bytes);
+    }
+  for (unsigned j = 1; j < numSteps; ++j)
+    over[j] += over[j - 1];
+  std::vector<unsigned> order(numSteps);
+  std::iota(order.begin(), order.end(), 0);
+  for (unsigned j = 0; j < numSteps; ++j)
+    over[j] -= room[j];
+  std::stable_sort(order.begin(), order.end(),
+                   [&](unsigned a, unsigned b) { return over[a] > over[b]; });
+  order.resize(std::min<size_t>(order.size(), count));
+  order.push_back(numSteps);
+  return order;
+}
+
+double Dual::maximize(double known, unsigned iterations) {
+  int64_t largest = 1;
+  for (const RematOp &op : problem.ops)
+    largest = std::max(largest, op.bytes);
+  const double unit = allSeconds / double(largest) / 64;
+  std::vector<double> bestPrices(numSteps + 1);
+  for (unsigned moment : tightMoments(2 + iterations / 40)) {
+    double before = best;
+    std::vector<double> direction(numSteps + 1);
+    direction[moment] = unit;
+    double length = searchLine(direction);
+    if (best > before) {
+      bestPrices.assign(numSteps + 1, 0);
+      bestPrices[moment] = length * unit;
+    }
+  }
+  climb(known, iterations, bestPrices);
+  return best;
+}
+
+/// All moments together, from the given prices.
+void Dual::climb(double known, unsigned iterations,
+                 std::vector<double> bestPrices) {
+  prices = bestPrices;
+  double pace = 1;
+  for (unsigned i = 0, idle = 0; i < iterations && pace > 1e-4; ++i) {
+    double before = best;
+    evaluate();
+    if (best > before) {
+      bestPrices = prices;
+      idle = 0;
+    } else if (++idle >= 10) {
+      pace *= 0.6;
+      idle = 0;
+      prices = bestPrices;
+      evaluate();
+    }
+    double square = 0;
+    for (unsigned j = 0; j <= numSteps; ++j)
+      if (prices[j] > 0 || slopes[j] > 0)
+        square += slopes[j] * slopes[j];
+    double gap = std::max(known, 1.02 * best) - value;
+    if (square <= 0 || gap <= 0)
+      break;
+    for (unsigned j = 0; j <= numSteps; ++j)
+      prices[j] = std::max(0.0, prices[j] + pace * gap / square * slopes[j]);
+  }
+}
+
 double tts::plan::rematLowerBound(const RematProblem &problem,
-                                  int64_t peakBytes) {
+                                  int64_t peakBytes, double knownSeconds) {
   if (problem.steps.empty())
     return 0;
-  std::vector<unsigned> lastReader(problem.ops.size());
-  for (unsigned j = 0; j < problem.steps.size(); ++j)
-    for (unsigned use : problem.steps[j].uses)
-      lastReader[use] = j;
-  Moment start = beforeBackward(problem, peakBytes);
-  double best = Dual(problem, start).maximize();
-  // Where backward's own values leave the least room.
-  std::vector<unsigned> order(problem.steps.size());
-  for (unsigned j = 0; j < order.size(); ++j)
-    order[j] = j;
-  auto room = [&](unsigned j) { return problem.steps[j].liveDuring; };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](unsigned a, unsigned b) { return room(a) > room(b); });
-  order.resize(std::min<size_t>(order.size(), 2));
-  order.push_back(0);
-  for (unsigned j : order) {
-    Moment moment = duringStep(problem, lastReader, j, peakBytes);
-    best = std::max(best, Dual(problem, moment).maximize());
-  }
-  return best;
+  const size_t size = problem.ops.size() + problem.steps.size();
+  const unsigned iterations = std::clamp<size_t>(200'000 / size, 20, 400);
+  return Dual(problem, peakBytes).maximize(knownSeconds, iterations);
 }
