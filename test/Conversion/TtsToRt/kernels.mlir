@@ -52,6 +52,21 @@ func.func @squeeze(%x: tensor<2x1xf32> {tts.input = "x"}) -> (tensor<2xf32> {tts
 
 // -----
 
+// What waits is the operand's bytes, too; the value waited for is no operand of the kernel, nor part of it.
+// CHECK-LABEL: func.func @wait(
+// CHECK: %[[W:.*]] = rt.gemm
+// CHECK: %[[A:.*]] = rt.alias %arg0 after %[[W]] : tensor<2x2xf32>
+// CHECK: rt.launch @exp_2x2xf32(%[[A]])
+func.func @wait(%x: tensor<2x2xf32> {tts.input = "x"}, %w: tensor<2x2xf32> {tts.param = "w"})
+    -> (tensor<2x2xf32> {tts.output = "y"}, tensor<2x2xf32> {tts.output = "z"}) attributes {tts.program = "eval"} {
+  %0 = tts.linear %x, %w : tensor<2x2xf32>, tensor<2x2xf32> to tensor<2x2xf32>
+  %1 = tts.recompute_after %x, %0 : tensor<2x2xf32>, tensor<2x2xf32>
+  %2 = tts.exp %1 : tensor<2x2xf32>
+  return %0, %2 : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
 // A count that two losses share is computed for each: two results, two storages.
 // CHECK-LABEL: func.func @counts(
 // CHECK-COUNT-2: rt.launch @count_f32
