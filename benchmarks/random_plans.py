@@ -44,7 +44,9 @@ class Case:
 
     def plan(self, budget: int) -> dict:
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
-            done = run(TOOLS / "tts-opt", f"--memory-budget={budget}B", *self.flags, f"--plan-json={file.name}", self.model)
+            done = run(
+                TOOLS / "tts-opt", f"--memory-budget={budget}B", *self.flags, f"--plan-json={file.name}", self.model
+            )
             if done.returncode:
                 raise AssertionError(f"exit {done.returncode} at {budget} bytes: {done.stderr.strip()[-300:]}")
             return json.loads(Path(file.name).read_text())
@@ -128,7 +130,8 @@ def main() -> int:
         with ThreadPoolExecutor(o.jobs) as pool:
             list(pool.map(judge, enumerate(cases)))
     print("\n".join(failures))
-    print(f"{o.count} random plans, {len(failures)} wrong; peak over budget on average {sum(shares) / max(len(shares), 1):.3f}")
+    mean = sum(shares) / max(len(shares), 1)
+    print(f"{o.count} random plans, {len(failures)} wrong; peak over budget on average {mean:.3f}")
     return int(bool(failures))
 
 

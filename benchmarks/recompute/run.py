@@ -15,10 +15,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "python"))
-sys.path.insert(0, str(HERE.parent / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import numpy as np
 
@@ -26,6 +24,8 @@ from run import write_batch
 from tts.models.fastspeech2 import SIZES, text
 from tts.runtime import Session
 
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
 #: Part of what eager saves → most added time, in per cent.
 BARS = {0.5: 2.5, 0.4: 5.0, 0.3: 10.0}
@@ -83,7 +83,12 @@ def main():
     write_batch(o.out / "batch.npz", config, o.batch, o.phones, o.frames)
     eager = int(told(sys.executable, HERE / "saved.py", o.out / "config.json", o.out / "batch.npz"))
 
-    shape = [f"--batch={o.batch}", f"--micro-batch={o.batch}", f"--bucket=text={o.phones},frames={o.frames}", "--threads=1"]
+    shape = [
+        f"--batch={o.batch}",
+        f"--micro-batch={o.batch}",
+        f"--bucket=text={o.phones},frames={o.frames}",
+        "--threads=1",
+    ]
     none = Variant("none", o.out, [*shape, "--memory-budget=20G", "--remat=none"])
     fixed = none.plan["peak_bytes"] - none.activations
     variants = [none]
@@ -100,7 +105,8 @@ def main():
             print(f"round {turn + 1} of {o.rounds}, {variant.name}: {variant.step:.3f} s", file=sys.stderr)
 
     base = sum(none.entries.values())
-    print(f"FastSpeech 2 {o.size}, batch {o.batch}, {o.phones} phones, {o.frames} frames, one thread; eager saves {eager / 1e6:.0f} MB")
+    shape = f"batch {o.batch}, {o.phones} phones, {o.frames} frames"
+    print(f"FastSpeech 2 {o.size}, {shape}, one thread; eager saves {eager / 1e6:.0f} MB")
     print(f"{'plan':>6} {'bytes':>9} {'of eager':>9} {'predicted':>10} {'entries':>9} {'step':>9}  bar")
     rows, missed = [], False
     for v in variants:

@@ -13,7 +13,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
-from torch_model import FastSpeech2  # noqa: E402
+from torch_model import FastSpeech2
 
 
 def main():
