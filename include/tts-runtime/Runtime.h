@@ -47,9 +47,10 @@ int tts_session_save(TtsSession *session, const char *path);
 
 /// Copies a whole tensor out of or into the arena; `bytes` must be its size.
 /// Names: a parameter's own; "grad:", "moment1:", "moment2:", "ema:" and a
-/// parameter; "loss:" (its sum) or "denominator:" and a loss; "scalar:NAME";
-/// "input:NAME", "output:NAME" (of eval) and "infer:NAME" (infer's output) of
-/// `bucket`, which others ignore. Either is valid until the next program runs.
+/// parameter; "next:" and a state (running statistics: what update adopts);
+/// "loss:" (its sum) or "denominator:" and a loss; "scalar:NAME"; "input:NAME",
+/// "output:NAME" (of eval) and "infer:NAME" (infer's output) of `bucket`, which
+/// others ignore. Either is valid until the next program runs.
 int tts_session_read(TtsSession *session, const char *name, uint32_t bucket,
                      void *data, uint64_t bytes);
 int tts_session_write(TtsSession *session, const char *name, uint32_t bucket,

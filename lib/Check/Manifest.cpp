@@ -40,6 +40,7 @@ public:
           manifest.inferInputs.back().push_back(region(each, "infer input"));
     }
     readOutputs();
+    checkWholeBatch();
     return report.faults() == before;
   }
 
@@ -103,10 +104,28 @@ private:
     parameter.moment1 = state(value, "moment1", name);
     parameter.moment2 = state(value, "moment2", name);
     parameter.ema = state(value, "ema", name);
-    if (parameter.frozen == parameter.gradient.has_value())
+    parameter.next = state(value, "next", name);
+    if (parameter.next && (parameter.frozen || parameter.gradient))
+      fail(name + " has a next value but is frozen or trained");
+    else if (!parameter.next &&
+             parameter.frozen == parameter.gradient.has_value())
       fail(name + (parameter.frozen ? " is frozen but has a gradient"
                                     : " is trained without a gradient"));
     manifest.parameters.push_back(std::move(parameter));
+  }
+
+  /// A layer that looks at the whole update has it in one micro-batch.
+  void checkWholeBatch() {
+    auto layer = asText(member(manifest.json, "whole_batch"));
+    if (!layer)
+      return;
+    const Json &buckets = list(manifest.json, "buckets");
+    auto batch = asBytes(member(manifest.json, "batch"));
+    auto micro = buckets.size() == 1
+                     ? asBytes(member(buckets.front(), "micro_batch"))
+                     : std::nullopt;
+    if (!batch || !micro || *micro < *batch)
+      fail(*layer + " looks at the whole update, which is split");
   }
 
   void readOutputs() {
@@ -198,6 +217,7 @@ void tts::check::checkRegions(const Table &table, const Manifest &manifest,
     checkState(parameter.moment1, TTS_CLASS_OPTIMIZER, parameter);
     checkState(parameter.moment2, TTS_CLASS_OPTIMIZER, parameter);
     checkState(parameter.ema, TTS_CLASS_EMA, parameter);
+    checkState(parameter.next, TTS_CLASS_BUFFERS, parameter);
   }
   for (const Region &scalar : manifest.scalars)
     check(scalar, TTS_CLASS_BUFFERS);

@@ -23,6 +23,7 @@ struct Parameter {
   Region value;
   bool frozen = false;
   std::optional<Region> gradient, moment1, moment2, ema;
+  std::optional<Region> next; ///< of a state, between forward and update
 };
 
 /// What eval or infer hands out.

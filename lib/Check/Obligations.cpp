@@ -72,6 +72,10 @@ public:
     use(programs.update, "scalar optimizer");
     scalars(programs.update, "scalar grad_norm");
     for (const Parameter &parameter : manifest.parameters) {
+      if (parameter.next) {
+        advance(parameter);
+        continue;
+      }
       if (!parameter.gradient) {
         for (uint32_t p = 0; p < writes.size(); ++p)
           if (writes[p].touch(parameter.value))
@@ -111,6 +115,16 @@ private:
     for (const Region &scalar : manifest.scalars)
       if (scalar.name.rfind(prefix, 0) == 0)
         owe(program, scalar);
+  }
+
+  /// A state's next value is made by every forward and taken over by update.
+  void advance(const Parameter &parameter) {
+    for (const Programs::Bucket &bucket : programs.buckets)
+      owe(bucket.forward, *parameter.next);
+    if (!reads[programs.update].cover(*parameter.next))
+      report.fail(table.programLabel(programs.update),
+                  "does not read all of " + parameter.next->name);
+    owe(programs.update, parameter.value);
   }
 
   /// Reads some of every scalar whose name begins so.

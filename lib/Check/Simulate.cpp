@@ -112,6 +112,9 @@ private:
          {"scalar loss_weight.", "scalar denominator.", "scalar loss_sum.",
           "scalar grad_norm", "scalar optimizer"})
       define(prefix, false);
+    for (const Parameter &parameter : manifest.parameters)
+      if (parameter.next)
+        defineRegion(*parameter.next, false);
   }
 
   void loadBatch(const std::vector<Region> &inputs) {

@@ -152,8 +152,10 @@ llvm::Error freeze(ModuleOp module, const std::string &text) {
       auto name = function.getArgAttrOfType<StringAttr>(i, kParamAttr);
       if (!name || !pattern->match(name.getValue()))
         continue;
-      function.setArgAttr(i, kFrozenAttr, UnitAttr::get(module.getContext()));
       hasMatch = true;
+      // Running statistics follow the batch, as in PyTorch.
+      if (!function.getArgAttr(i, kStateAttr))
+        function.setArgAttr(i, kFrozenAttr, UnitAttr::get(module.getContext()));
     }
   if (!hasMatch)
     return badUsage("--freeze", "no parameter is named like '" + text + "'",

@@ -6,6 +6,7 @@
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Pipelines/StepMeasure.h"
+#include "tts/Pipelines/WholeBatch.h"
 #include "tts/Target/Cpu/Libraries.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -196,6 +197,9 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("host_buffer_bytes", integer(plan.hostBufferBytes));
   if (Attribute hash = ofModule("tts.features_hash"))
     manifest.set("features_hash", hash);
+
+  if (Operation *op = findWholeBatchOp(compilation.getModule()))
+    manifest.set("whole_batch", b.getStringAttr(getStableName(op->getLoc())));
 
   NamedAttrList optimizer;
   Attribute kind = ofModule(kOptimizerAttr);

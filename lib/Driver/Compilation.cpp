@@ -6,6 +6,7 @@
 #include "ParseModel.h"
 #include "PlanReport.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -57,6 +58,8 @@ llvm::Error Compilation::differentiate() {
 }
 
 llvm::Error Compilation::plan() {
+  if (auto split = findSplitBatch(*module, request))
+    return badUsage(getStableName(split->place), split->what, split->todo);
   TimingScope planning = timing.nest("plan");
   request.timing = &planning;
   auto planned = makePlan(*module, request);

@@ -11,6 +11,7 @@
 
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
 
 using namespace mlir;
@@ -156,7 +157,13 @@ static void noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
   noteConvTimes(differentiated, request.hardware);
-  return Planner(differentiated, request).run();
+  if (auto split = findSplitBatch(differentiated, request))
+    return emitError(split->place) << split->what << "; " << split->todo;
+  PlanRequest pinned = request;
+  auto batch = differentiated->getAttrOfType<IntegerAttr>(kBatchAttr);
+  if (batch && findWholeBatchOp(differentiated))
+    pinned.microBatch = batch.getInt();
+  return Planner(differentiated, pinned).run();
 }
 
 std::string tts::explainInfeasible(const PlanResult &result) {

@@ -177,6 +177,25 @@ def _statistics(g, m: Maker):
     return ops.add(ops.add(mean, ops.mul(rstd, rstd)), ops.sum_to(ops.mul(y, y), [0, 1]))
 
 
+def _batch_norm(g, m: Maker, channels: int = 6):
+    states = [g.parameter(f"running_{n}", (channels,), "ones", state=True) for n in ("mean", "var")]
+    gamma, beta = m.parameter("gamma", channels), m.parameter("beta", channels)
+    return ops.batch_norm(m.operand("x", channels), gamma, beta, *states, m.lengths)
+
+
+def _batch_statistics(g, m: Maker):
+    """All three results, also where none normalises."""
+    n = ops.count(m.lengths, name="n")
+    mean, rstd, variance = ops.batch_statistics(m.operand("x", 6), m.lengths, n, 0.1)
+    return ops.add(ops.add(mean, ops.mul(rstd, rstd)), ops.mul(variance, mean))
+
+
+def _batch_normalize(g, m: Maker):
+    """The statistics as parameters."""
+    mean, gamma, beta = (m.parameter(n, 6) for n in ("mean", "gamma", "beta"))
+    return ops.batch_normalize(m.operand("x", 6), mean, m.parameter("rstd", 6, positive=True), gamma, beta)
+
+
 def _loss(name: str, channels: int | None) -> Case:
     """The target is data: Differentiate refuses one that parameters reach."""
     op, shape = getattr(ops, name), ("batch", "text", channels)[: 3 if channels else 2]
@@ -226,5 +245,9 @@ CASES = [
     _attention(2, causal=True, dropout=0.3),
     Case("layer_norm", lambda g, m: _layer_norm(m)[0]),
     Case("layer_norm_statistics", _statistics),
+    Case("batch_norm", _batch_norm),
+    Case("batch_norm_padding", lambda g, m: _batch_norm(g, m, 35), True),
+    Case("batch_statistics", _batch_statistics),
+    Case("batch_normalize", _batch_normalize),
     *(_loss(n, c) for n in ("l1_loss", "mse_loss") for c in (5, None)),
 ]

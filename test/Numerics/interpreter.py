@@ -287,6 +287,41 @@ def _(c, dy, x, mean, rstd, acc=0.0):
     return acc + (dy * _normalised(x, mean, rstd)).reshape(-1, x.shape[-1]).sum(0)
 
 
+@rule("batch_statistics")
+def _(c, x, lengths, n):
+    frames = x[valid(lengths, x.shape[1], 2)]
+    mean = frames.sum(0) / max(n, 1)
+    variance = ((frames - mean) ** 2).sum(0) / max(n, 1)
+    return mean, 1 / np.sqrt(variance + c.epsilon), variance
+
+
+@rule("batch_statistics_grad")
+def _(c, x, mean, rstd, dmean, drstd, lengths, n):
+    dx = (dmean - drstd * rstd**3 * (x - mean)) / max(n, 1)
+    return np.where(valid(lengths, x.shape[1], 3), dx, 0.0)
+
+
+@rule("batch_normalize")
+def _(c, x, mean, rstd, gamma, beta):
+    return (x - mean) * rstd * gamma + beta
+
+
+@rule("batch_normalize_grad")
+def _(c, dy, rstd, gamma):
+    return dy * rstd * gamma
+
+
+@rule("batch_normalize_gamma_grad")
+def _(c, dy, x, mean, rstd, acc=0.0):
+    return acc + (dy * (x - mean) * rstd).sum((0, 1))
+
+
+@rule("running_average")
+def _(c, running, batch, n):
+    scale = n / max(n - 1, 1) if c.attributes.get("unbiased") else 1.0
+    return (1 - c.momentum) * running + c.momentum * scale * batch if n > 0 else running
+
+
 # Losses
 
 
@@ -336,6 +371,11 @@ def _(c, p, g, settings, clip):
 @rule("ema")
 def _(c, e, p, settings, clip):
     return settings[7] * e + (1 - settings[7]) * p if np.isfinite(clip) else e
+
+
+@rule("adopt")
+def _(c, state, fresh, clip):
+    return fresh if np.isfinite(clip) else state
 
 
 @rule("sum_squares")

@@ -34,7 +34,7 @@ class Program:
     ops: list[Op]
 
 
-ROLES = "param gradient moment1 moment2 ema input scalar stash loss denominator output".split()
+ROLES = "param gradient moment1 moment2 ema next input scalar stash loss denominator output".split()
 
 
 class Attributes:

@@ -231,21 +231,22 @@ class FastSpeech2(nn.Module):
 
 
 def losses(out: dict, b: Batch) -> dict[str, torch.Tensor]:
-    """Sums over valid steps."""
+    """Sums over valid steps; with a PostNet, `first_mel` is what it refines."""
     frames, phones = valid(b.mel_lengths, b.mel.shape[1]), valid(b.phone_lengths, b.phones.shape[1])
     target = torch.log1p(b.durations.to(out["pitch"].dtype))
+    mels = {"mel": out.get("first_mel", out["mel"])} | ({"refined_mel": out["mel"]} if "first_mel" in out else {})
     return {
-        "mel": (out["mel"] - b.mel).abs()[frames].sum(),
+        **{name: (mel - b.mel).abs()[frames].sum() for name, mel in mels.items()},
         "duration": (out["log_durations"] - target).pow(2)[phones].sum(),
         "pitch": (out["pitch"] - b.pitch).pow(2)[phones].sum(),
         "energy": (out["energy"] - b.energy).pow(2)[phones].sum(),
     }
 
 
-def denominators(b: Batch) -> dict[str, float]:
+def denominators(b: Batch, refines: bool = False) -> dict[str, float]:
     phones = float(b.phone_lengths.sum())
     return {
-        "mel": float(b.mel_lengths.sum()) * b.mel.shape[2],
+        **dict.fromkeys(["mel", "refined_mel"][: 1 + refines], float(b.mel_lengths.sum()) * b.mel.shape[2]),
         "duration": phones,
         "pitch": phones,
         "energy": phones,

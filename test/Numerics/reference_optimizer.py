@@ -37,7 +37,7 @@ def backward(model, batches: list[Batch], draw: Draw | None) -> dict[str, float]
     """Gradients of Σ_loss (sum over the update) / (denominator over the update); returns the losses."""
     for p in model.parameters():
         p.grad = torch.zeros_like(p) if p.requires_grad else None
-    counts = [denominators(b) for b in batches]
+    counts = [denominators(b, hasattr(model, "postnet")) for b in batches]
     total = {name: sum(c[name] for c in counts) for name in counts[0]}
     told = dict.fromkeys(total, 0.0)
     for b in batches:

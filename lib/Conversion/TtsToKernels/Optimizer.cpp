@@ -80,6 +80,12 @@ static Value ema(EmaOp op, Emitter &e, const Position &at) {
   return u.guarded(fresh, average);
 }
 
+static Value adopt(AdoptOp op, Emitter &e, const Position &at) {
+  Value state = e.emitLanes(op.getState(), at);
+  Update u{e, {}, op.getClip(), state};
+  return u.guarded(e.emitLanes(op.getNext(), at), state);
+}
+
 static Emitter::Values clipFactor(ClipFactorOp op, Emitter &e,
                                   const Position &at) {
   ImplicitLocOpBuilder &b = e.builder();
@@ -106,6 +112,7 @@ void populateOptimizerRules(Rules &rules) {
   rules.flatMap<AdamWOp>(adamw);
   rules.flatMap<SgdOp>(sgd);
   rules.flatMap<EmaOp>(ema);
+  rules.flatMap<AdoptOp>(adopt);
   rules.flatMap<ClipFactorOp>(clipFactor);
 }
 

@@ -65,6 +65,7 @@ void populateLossRules(Rules &rules);
 void populateOptimizerRules(Rules &rules);
 void populateReductionRules(Rules &rules);
 void populateNormRules(Rules &rules);
+void populateBatchNormRules(Rules &rules);
 void populateSoftmaxRules(Rules &rules);
 void populateDurationRules(Rules &rules);
 void populateRotaryRules(Rules &rules);

@@ -182,6 +182,7 @@ static void populateRules(Rules &rules) {
   populateOptimizerRules(rules);
   populateReductionRules(rules);
   populateNormRules(rules);
+  populateBatchNormRules(rules);
   populateSoftmaxRules(rules);
   populateDurationRules(rules);
   populateRotaryRules(rules);

@@ -81,6 +81,7 @@ Parameter readParameter(const Json &json, uint64_t arenaBytes) {
   p.moment1 = readState(json, "moment1", p.value, arenaBytes);
   p.moment2 = readState(json, "moment2", p.value, arenaBytes);
   p.ema = readState(json, "ema", p.value, arenaBytes);
+  p.next = readState(json, "next", p.value, arenaBytes);
   return p;
 }
 
@@ -151,6 +152,7 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
     if (batch < 1 || threads < 1)
       damaged("batch and threads must be at least 1");
     featuresHash = json.value("features_hash", std::string());
+    wholeBatch = json.value("whole_batch", std::string());
     budgetBytes = json.value("budget_bytes", uint64_t(0));
     peakBytes = json.value("peak_bytes", uint64_t(0));
     overheadBytes = json.value("overhead_bytes", uint64_t(0));

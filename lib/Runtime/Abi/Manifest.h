@@ -47,7 +47,9 @@ struct Parameter {
   Tensor value;
   bool frozen = false;
   Init init;
-  Slice gradient, moment1, moment2, ema; ///< dtype and shape of the value
+  /// Dtype and shape of the value.
+  Slice gradient, moment1, moment2, ema;
+  Slice next; ///< of a state (running statistics): what update adopts
 };
 
 struct Bucket {
@@ -91,6 +93,7 @@ struct Manifest {
 
   int64_t batch = 0;
   int threads = 1;
+  std::string wholeBatch;   ///< layer that needs an update in one micro-batch
   std::string featuresHash; ///< of the corpus the model was made for, or empty
   uint64_t budgetBytes = 0, peakBytes = 0, overheadBytes = 0;
   uint64_t hostBufferBytes = 0;

@@ -137,6 +137,7 @@ Tensor Model::find(const std::string &name, uint32_t bucket) const {
                 : kind == "moment1" ? p->moment1
                 : kind == "moment2" ? p->moment2
                 : kind == "ema"     ? p->ema
+                : kind == "next"    ? p->next
                                     : Slice();
     if (tensor.at)
       return tensor;

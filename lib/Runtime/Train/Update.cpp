@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Train/Update.h"
+#include "Runtime/Abi/Error.h"
 #include <algorithm>
 #include <cmath>
 
@@ -74,6 +75,12 @@ void addGradients(Model &model, const MicroBatches &batches,
 
 void runUpdate(Model &model, const MicroBatches &batches,
                const UpdateScalars &scalars, UpdateResult &result) {
+  if (batches.count > 1 && !model.manifest.wholeBatch.empty())
+    throw Error(Exit::BadInput, model.manifest.wholeBatch,
+                "looks at all utterances of an update together, but they come "
+                "in " +
+                    std::to_string(batches.count) + " micro-batches",
+                "give one micro-batch");
   setDraw(model, scalars.seed, scalars.update);
   model.run(TTS_PROGRAM_ZERO, 0);
   addDenominators(model, batches, result.denominators);

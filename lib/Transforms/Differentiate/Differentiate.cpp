@@ -65,6 +65,10 @@ struct Differentiate : tts::impl::DifferentiateBase<Differentiate> {
     FailureOr<TrainFunction> train = TrainFunction::read(module);
     if (failed(train) || failed(checkNames(module)))
       return failure();
+    // Evaluation knows ops that keep states as they were written.
+    func::FuncOp eval = buildEval(*train);
+    if (failed(expandStates(*train)))
+      return failure();
     FailureOr<Activity> activity = Activity::compute(*train);
     if (failed(activity))
       return failure();
@@ -83,7 +87,7 @@ struct Differentiate : tts::impl::DifferentiateBase<Differentiate> {
     if (failed(update))
       return failure();
     dropUnused(*update);
-    buildEval(*train);
+    eval->moveAfter(*update);
     for (auto func : module.getOps<func::FuncOp>())
       if (func->getAttr(kProgramAttr) == Builder(module).getStringAttr("infer"))
         dropUnused(func);

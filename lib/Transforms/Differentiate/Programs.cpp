@@ -25,12 +25,17 @@ func::FuncOp tts::buildForward(TrainFunction &train,
                                ArrayRef<StashEntry> stash) {
   SmallVector<Value> roots;
   appendValues(train.losses, roots);
+  for (const State &state : train.states)
+    roots.push_back(state.next);
   for (const StashEntry &entry : stash)
     roots.push_back(entry.value);
   ProgramBuilder program(train.func, "forward");
   IRMapping mapping;
   Slice(train, roots, SliceMode::Training).copyInto(program, mapping);
   addResults(program, mapping, train.losses);
+  for (const State &state : train.states)
+    program.addResult(mapping.lookup(state.next), kNextAttr,
+                      train.getParameterName(state.parameter));
   for (const StashEntry &entry : stash)
     program.addResult(mapping.lookup(entry.value), kStashAttr, entry.name);
   return program.finish();

@@ -14,6 +14,10 @@ struct StashEntry {
   mlir::Value value;
 };
 
+/// Replaces ops that keep states by pure ones, and notes each state's next
+/// value. Fails, with a message, on a state that not exactly one op advances.
+llvm::LogicalResult expandStates(TrainFunction &train);
+
 /// @backward; fills `stash` with what it reads of forward.
 llvm::FailureOr<mlir::func::FuncOp>
 buildBackward(TrainFunction &train, const Activity &activity,

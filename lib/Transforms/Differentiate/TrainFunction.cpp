@@ -62,7 +62,13 @@ static LogicalResult readArguments(TrainFunction &train) {
       return emitError(argument.getLoc())
              << "parameter \"" << name
              << "\" is listed twice; pass it once and use it twice";
-    if (!attributes.contains(kFrozenAttr))
+    if (attributes.contains(kStateAttr) && attributes.contains(kFrozenAttr))
+      return emitError(argument.getLoc())
+             << "parameter \"" << name
+             << "\" is frozen and a state; drop tts.frozen or tts.state";
+    if (attributes.contains(kStateAttr))
+      train.states.push_back({argument, {}});
+    else if (!attributes.contains(kFrozenAttr))
       train.trainable.push_back(argument);
   }
   return success();

@@ -15,11 +15,19 @@ struct NamedResult {
   mlir::DictionaryAttr attributes;
 };
 
+/// A parameter that an op of @train advances, and its next value (after
+/// expandStates).
+struct State {
+  mlir::BlockArgument parameter;
+  mlir::Value next;
+};
+
 /// The training function of a module, read once.
 struct TrainFunction {
   mlir::func::FuncOp func;
-  /// Parameters that are not frozen, in the order of arguments.
+  /// Parameters that are neither frozen nor states, in the order of arguments.
   llvm::SmallVector<mlir::BlockArgument> trainable;
+  llvm::SmallVector<State> states;
   llvm::SmallVector<NamedResult> losses, denominators, outputs;
 
   /// Finds and checks it; says on the module or function what is wrong.

@@ -44,6 +44,7 @@ private:
   SmallVector<Value> addArguments(StringRef role);
   void addClip();
   void addParameter(unsigned index);
+  void addState(const State &state);
   Location locate(const Twine &name, Location loc) {
     return NameLoc::get(builder.getStringAttr(name), loc);
   }
@@ -152,6 +153,20 @@ void UpdateBuilder::addParameter(unsigned index) {
          name});
 }
 
+/// A state takes the value that forward found, where the update holds.
+void UpdateBuilder::addState(const State &state) {
+  BlockArgument parameter = state.parameter;
+  StringRef name = train.getParameterName(parameter);
+  Type type = parameter.getType();
+  Value old = program.addArgument(type, train.getAttributes(parameter),
+                                  parameter.getLoc());
+  Value next = program.addArgument(type, kNextAttr, name, parameter.getLoc());
+  newParameters.push_back(
+      {AdoptOp::create(builder, locate(name + ".adopt", parameter.getLoc()),
+                       type, old, next, clip),
+       name});
+}
+
 FailureOr<func::FuncOp> UpdateBuilder::build() {
   if (failed(readOptions()))
     return failure();
@@ -173,6 +188,8 @@ FailureOr<func::FuncOp> UpdateBuilder::build() {
   addClip();
   for (unsigned index : llvm::seq<unsigned>(0, train.trainable.size()))
     addParameter(index);
+  for (const State &state : train.states)
+    addState(state);
 
   auto addResults = [&](StringRef role, auto &values) {
     for (auto [value, name] : values)

@@ -20,6 +20,7 @@ static uint32_t getClass(const Storage &storage) {
     return TTS_CLASS_OPTIMIZER;
   case Role::Ema:
     return TTS_CLASS_EMA;
+  case Role::Next:
   case Role::Scalar:
     return TTS_CLASS_BUFFERS;
   case Role::Input:
@@ -43,6 +44,8 @@ static std::string getBufferName(const Storage &storage) {
     return "moment2:" + storage.name;
   case Role::Ema:
     return "ema:" + storage.name;
+  case Role::Next:
+    return "next:" + storage.name;
   default:
     return storage.name;
   }

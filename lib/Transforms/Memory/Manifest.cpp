@@ -101,6 +101,8 @@ private:
       fields.push_back(named("moment1", place(Role::Moment1, name)));
       fields.push_back(named("moment2", place(Role::Moment2, name)));
       fields.push_back(named("ema", place(Role::Ema, name)));
+      if (persistent.contains({Role::Next, name}))
+        fields.push_back(named("next", place(Role::Next, name)));
       list.push_back(b.getDictionaryAttr(fields));
     }
     return b.getArrayAttr(list);

@@ -37,7 +37,7 @@ std::pair<Role, StringAttr> memory::getRole(DictionaryAttr attributes) {
       {kMoment1Attr, Role::Moment1}, {kMoment2Attr, Role::Moment2},
       {kEmaAttr, Role::Ema},         {kScalarAttr, Role::Scalar},
       {kInputAttr, Role::Input},     {kStashAttr, Role::Stash},
-      {kOutputAttr, Role::Output}};
+      {kOutputAttr, Role::Output},   {kNextAttr, Role::Next}};
   for (auto &[attribute, role] : roles)
     if (auto name = attributes.getAs<StringAttr>(attribute))
       return {role, name};

@@ -25,7 +25,7 @@ static bool checkArguments(ModuleOp module, func::FuncOp infer) {
       kept = false;
     }
   for (StringRef role : {kScalarAttr, kStashAttr, kGradientAttr, kMoment1Attr,
-                         kMoment2Attr, kEmaAttr})
+                         kMoment2Attr, kEmaAttr, kNextAttr})
     for (auto [name, value] : getArguments(infer, role)) {
       emitError(infer.getLoc())
           << "@" << infer.getName() << " takes " << role << " \"" << name

@@ -13,6 +13,7 @@ struct Parameter {
   func::FuncOp func; // where it was seen first
   BlockArgument argument;
   bool frozen;
+  bool state;
 };
 using Parameters = llvm::MapVector<StringRef, Parameter>;
 } // namespace
@@ -26,9 +27,9 @@ static Parameters collectParameters(
   for (func::FuncOp program : getPrograms(module))
     for (auto [name, value] : getArguments(program, kParamAttr)) {
       auto argument = cast<BlockArgument>(value);
-      Parameter here{
-          program, argument,
-          !!program.getArgAttr(argument.getArgNumber(), kFrozenAttr)};
+      Parameter here{program, argument,
+                     !!program.getArgAttr(argument.getArgNumber(), kFrozenAttr),
+                     !!program.getArgAttr(argument.getArgNumber(), kStateAttr)};
       auto [first, isNew] = parameters.insert({name, here});
       if (!isNew)
         again(name, first->second, here);
@@ -45,6 +46,8 @@ LogicalResult tts::checkParametersAgree(ModuleOp module) {
       difference = "types";
     else if (first.frozen != here.frozen)
       difference = "states (frozen or not)";
+    else if (first.state != here.state)
+      difference = "roles (tts.state or not)";
     else
       return;
     func::FuncOp func = here.func;
@@ -84,7 +87,9 @@ public:
         taken(getArguments(backward, kGradientAttr)),
         given(getResults(backward, kGradientAttr)),
         read(getArguments(update, kGradientAttr)),
-        updated(getResults(update, kParamAttr)) {}
+        updated(getResults(update, kParamAttr)),
+        found(getResults(findProgram(module, "forward"), kNextAttr)),
+        adopted(getArguments(update, kNextAttr)) {}
 
   bool isComplete() const { return backward && update; }
 
@@ -110,6 +115,17 @@ public:
     return kept;
   }
 
+  bool checkState(StringRef name, const Parameter &parameter) {
+    kept = true;
+    for (NamedValues *values : {&cleared, &taken, &given, &read})
+      if (kept && values->contains(name))
+        complain(name, "is a state but has a gradient");
+    require(found, name, parameter, "has no next value in forward");
+    require(adopted, name, parameter, "has a next value that update ignores");
+    require(updated, name, parameter, "is updated nowhere");
+    return kept;
+  }
+
 private:
   void complain(StringRef name, const Twine &problem) {
     emitError(update.getLoc())
@@ -126,7 +142,7 @@ private:
   }
 
   func::FuncOp backward, update;
-  NamedValues cleared, taken, given, read, updated;
+  NamedValues cleared, taken, given, read, updated, found, adopted;
   bool kept = true;
 };
 } // namespace
@@ -139,7 +155,8 @@ LogicalResult tts::checkGradients(ModuleOp module) {
       module, [](StringRef, const Parameter &, const Parameter &) {});
   bool kept = true;
   for (auto &[name, parameter] : parameters)
-    kept &= parameter.frozen ? checker.checkFrozen(name)
-                             : checker.checkTrainable(name, parameter);
+    kept &= parameter.frozen  ? checker.checkFrozen(name)
+            : parameter.state ? checker.checkState(name, parameter)
+                              : checker.checkTrainable(name, parameter);
   return success(kept);
 }

@@ -64,7 +64,7 @@ checkUnique(func::FuncOp func, StringRef kind, unsigned count,
   static constexpr StringLiteral roles[] = {
       kParamAttr,       kInputAttr,   kScalarAttr, kLossAttr,
       kDenominatorAttr, kOutputAttr,  kStashAttr,  kGradientAttr,
-      kMoment1Attr,     kMoment2Attr, kEmaAttr};
+      kMoment1Attr,     kMoment2Attr, kEmaAttr,    kNextAttr};
   DenseMap<std::pair<StringRef, StringRef>, unsigned> first;
   for (unsigned index : llvm::seq(count)) {
     DictionaryAttr attributes = find(index);

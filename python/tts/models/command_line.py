@@ -50,6 +50,7 @@ def parse_arguments(name: str, sizes, arguments=None) -> argparse.Namespace:
     )
     parser.add_argument("--dropout", type=rate, metavar="P", help="dropout in the blocks")
     parser.add_argument("--variance-dropout", type=rate, metavar="P", help="dropout in the variance predictors")
+    parser.add_argument("--postnet", action="store_true", help="refine the mels by five convolutions (one bucket)")
     return parser.parse_args(arguments)
 
 

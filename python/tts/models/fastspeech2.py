@@ -1,8 +1,10 @@
-"""FastSpeech 2 without PostNet (arXiv:2006.04558): phones to mels.
+"""FastSpeech 2 (arXiv:2006.04558), with or without PostNet: phones to mels.
 
-Durations, pitch and energy are the true ones in @train (teacher forcing) and the predicted ones in @infer.
+A PostNet normalises over the whole update, so a model with one has a single bucket. Durations, pitch and energy are the
+true ones in @train (teacher forcing) and the predicted ones in @infer.
 """
 
+import itertools
 import json
 import sys
 from dataclasses import dataclass, field, replace
@@ -31,6 +33,11 @@ class Config:
     bins: int = 256
     dropout: float = 0.1
     variance_dropout: float = 0.5
+    postnet: bool = False
+    postnet_layers: int = 5
+    postnet_channels: int = 512
+    postnet_kernel: int = 5
+    postnet_dropout: float = 0.5
     symbols: int = 80
     mels: int = 80
     pitch_range: tuple[float, float] = (-4.0, 4.0)  # of standardised values
@@ -50,6 +57,7 @@ SIZES = {
         decoder_blocks=2,
         filter=128,
         variance_filter=32,
+        postnet_channels=32,
         bins=16,
         symbols=40,
         warmup=20,
@@ -61,6 +69,7 @@ SIZES = {
         decoder_blocks=4,
         filter=384,
         variance_filter=96,
+        postnet_channels=96,
         bins=64,
         symbols=48,
         warmup=300,
@@ -158,6 +167,38 @@ class VarianceAdaptor(nn.Module):
         return x, log_durations, pitch, energy
 
 
+class PostNetLayer(nn.Module):
+    """Conv1d → BatchNorm → tanh (not in the last layer) → dropout."""
+
+    def __init__(self, inputs: int, outputs: int, c: Config, is_last: bool):
+        super().__init__()
+        self.conv = nn.Conv1d(inputs, outputs, c.postnet_kernel)
+        self.norm = nn.BatchNorm1d(outputs)
+        self.dropout = nn.Dropout(c.postnet_dropout)
+        self.is_last = is_last
+
+    def forward(self, x, lengths):
+        x = self.norm(self.conv(x), lengths)
+        return self.dropout(x if self.is_last else ops.tanh(x))
+
+
+class PostNet(nn.Module):
+    """What is added to a mel to refine it (Tacotron 2's, arXiv:1712.05884)."""
+
+    def __init__(self, c: Config):
+        super().__init__()
+        sizes = [c.mels, *[c.postnet_channels] * (c.postnet_layers - 1), c.mels]
+        last = c.postnet_layers - 1
+        self.layers = nn.ModuleList(
+            PostNetLayer(inputs, outputs, c, i == last) for i, (inputs, outputs) in enumerate(itertools.pairwise(sizes))
+        )
+
+    def forward(self, x, lengths):
+        for layer in self.layers:
+            x = layer(x, lengths)
+        return x
+
+
 class FastSpeech2(nn.Module):
     def __init__(self, c: Config):
         super().__init__()
@@ -166,6 +207,9 @@ class FastSpeech2(nn.Module):
         self.variance = VarianceAdaptor(c)
         self.decoder = nn.ModuleList(Block(c) for _ in range(c.decoder_blocks))
         self.mel = nn.Linear(c.channels, c.mels)
+        self.has_postnet = c.postnet
+        if c.postnet:
+            self.postnet = PostNet(c)
         self.encoder_positions = nn.Sinusoid()
         self.decoder_positions = nn.Sinusoid()
 
@@ -173,6 +217,12 @@ class FastSpeech2(nn.Module):
         x = self.encode(phones, phone_lengths)
         x, *predicted = self.variance(x, phone_lengths, lambda _: pitch, lambda _: energy)
         return self.decode(x, durations, mel_lengths), *predicted
+
+    def refine(self, mel, mel_lengths):
+        """The mel and what the PostNet adds; the mel itself without one."""
+        if not self.has_postnet:
+            return mel
+        return ops.add(mel, self.postnet(mel, mel_lengths), name="refined_mel")
 
     def encode(self, phones, phone_lengths):
         x = self.encoder_positions(self.embedding(phones))
@@ -194,7 +244,7 @@ class FastSpeech2(nn.Module):
         )
         durations = spoken_durations(log_durations, duration_scale)
         wanted, mel_lengths = spoken_frames(durations)
-        mel = self.decode(x, durations, mel_lengths)
+        mel = self.refine(self.decode(x, durations, mel_lengths), mel_lengths)
         told = {"mel": mel, "mel_lengths": mel_lengths, "wanted_frames": wanted, "durations": durations}
         return told | {"pitch": pitch, "energy": energy}
 
@@ -227,7 +277,7 @@ def build_infer(c: Config) -> nn.Graph:
 
 
 def build(c: Config) -> tuple[nn.Graph, FastSpeech2]:
-    """The training function with its four losses; each is a sum with its own denominator."""
+    """The training function with its four losses, five with PostNet; each is a sum with its own denominator."""
     graph = nn.Graph()
     model = FastSpeech2(c).bind(graph)
     phones = graph.input("phones", PHONES, "i32")
@@ -238,9 +288,12 @@ def build(c: Config) -> tuple[nn.Graph, FastSpeech2]:
     mel = graph.input("mel", (*FRAMES, c.mels))
     mel_lengths = graph.input("mel_lengths", ("batch",), "i32", lengths="frames")
 
-    predicted_mel, *predicted = model(phones, phone_lengths, durations, pitch, energy, mel_lengths)
-    frames = ops.count(mel_lengths, per=float(c.mels), name="mel_count")
-    graph.loss("mel", ops.l1_loss(predicted_mel, mel, mel_lengths, name="mel_loss"), frames)
+    first_mel, *predicted = model(phones, phone_lengths, durations, pitch, energy, mel_lengths)
+    predicted_mel = model.refine(first_mel, mel_lengths)
+    mels = {"mel": first_mel} | ({"refined_mel": predicted_mel} if c.postnet else {})
+    for name, prediction in mels.items():
+        frames = ops.count(mel_lengths, per=float(c.mels), name=f"{name}_count")
+        graph.loss(name, ops.l1_loss(prediction, mel, mel_lengths, name=f"{name}_loss"), frames)
     targets = {
         "duration": ops.log1p(ops.cast(durations, name="durations"), name="log_durations"),
         "pitch": pitch,
@@ -272,6 +325,12 @@ def text(c: Config, features_hash: str | None = None) -> str:
     )
 
 
+def with_postnet(c: Config) -> Config:
+    """The config with a PostNet, and with one bucket, in which every utterance of an update finds room."""
+    largest = {name: max(bucket[name] for bucket in c.buckets) for name in c.buckets[0]}
+    return replace(c, postnet=True, buckets=(largest,))
+
+
 def fitted(c: Config, manifest: dict, place: str) -> Config:
     """The config with what the corpus decides: symbols, mels, buckets and ranges of pitch and energy."""
     try:
@@ -294,6 +353,8 @@ def main(arguments: list[str] | None = None) -> int:
     if told.corpus:
         manifest = read_manifest(told.corpus)
         config, features_hash = fitted(config, manifest, f"{told.corpus}/manifest.json"), manifest.get("features_hash")
+    if told.postnet:
+        config = with_postnet(config)
     changes = {"buckets": tuple(told.bucket)} if told.bucket else {}
     for name in ("batch", "dropout", "variance_dropout"):
         if getattr(told, name) is not None:
@@ -308,7 +369,7 @@ def main(arguments: list[str] | None = None) -> int:
         raise InputError(place, wrong, remedy) from error
     sizes = json.dumps(list(config.buckets)).replace('"', "")
     print(
-        f"{told.output}: FastSpeech 2 {told.size}, {count:,} parameters, batch {config.batch}, buckets {sizes}",
+        f"{told.output}: FastSpeech 2 {told.size}{' with PostNet' if told.postnet else ''}, {count:,} parameters, batch {config.batch}, buckets {sizes}",
         file=sys.stderr,
     )
     return 0

@@ -2,11 +2,23 @@
 
 from tts.nn import ops
 from tts.nn.graph import Graph, Value
-from tts.nn.layers import Conv1d, Dropout, Embedding, LayerNorm, Linear, SelfAttention, Sinusoid, linspace, normal
+from tts.nn.layers import (
+    BatchNorm1d,
+    Conv1d,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Linear,
+    SelfAttention,
+    Sinusoid,
+    linspace,
+    normal,
+)
 from tts.nn.module import Module, ModuleList, Parameter
 from tts.nn.types import GraphError, TensorType
 
 __all__ = [
+    "BatchNorm1d",
     "Conv1d",
     "Dropout",
     "Embedding",

@@ -78,11 +78,16 @@ class Graph:
         self._arguments[name] = (value, attributes)
         return value
 
-    def parameter(self, name: str, shape, init: str, frozen: bool = False) -> Value:
-        """A weight; `init` is the text inside `#tts.init<>`: `zeros`, `normal, 0.02`, …"""
+    def parameter(self, name: str, shape, init: str, frozen: bool = False, state: bool = False) -> Value:
+        """A weight; `init` is the text inside `#tts.init<>`: `zeros`, `normal, 0.02`, …
+
+        A state (running statistics) is saved like a weight; an op advances it once per update.
+        """
         attributes = {"tts.param": name, "tts.init": Raw(f"#tts.init<{init}>")}
         if frozen:
             attributes["tts.frozen"] = True
+        if state:
+            attributes["tts.state"] = True
         return self._argument(name, shape, "f32", attributes)
 
     def input(self, name: str, shape, dtype: str = "f32", lengths: str | None = None) -> Value:

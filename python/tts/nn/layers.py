@@ -67,6 +67,30 @@ class LayerNorm(Module):
         return ops.layer_norm(x, self.weight, self.bias, self.epsilon)
 
 
+class BatchNorm1d(Module):
+    """Normalises each channel over the valid frames of the whole update; the running statistics serve eval and infer.
+
+    Names, momentum and epsilon are those of PyTorch's BatchNorm1d. Training keeps the update in one micro-batch.
+    """
+
+    def __init__(self, channels: int, epsilon: float = 1e-5, momentum: float = 0.1):
+        super().__init__()
+        self.weight = Parameter((channels,), "ones")
+        self.bias = Parameter((channels,), "zeros")
+        self.running_mean = Parameter((channels,), "zeros", state=True)
+        self.running_var = Parameter((channels,), "ones", state=True)
+        self.epsilon, self.momentum = epsilon, momentum
+
+    def forward(self, x, lengths):
+        running = self.running_mean, self.running_var
+        if x.graph.training:
+            return ops.batch_norm(x, self.weight, self.bias, *running, lengths, self.epsilon, self.momentum)
+        mean, variance = running
+        epsilon = ops.full(x.graph, self.epsilon, variance.shape, name="epsilon")
+        rstd = ops.rsqrt(ops.add(variance, epsilon, name="variance"), name="rstd")
+        return ops.batch_normalize(x, mean, rstd, self.weight, self.bias)
+
+
 class Embedding(Module):
     def __init__(self, rows: int, channels: int, std: float = 1.0):
         super().__init__()

@@ -13,6 +13,7 @@ class Parameter:
     shape: tuple[int, ...]
     init: str
     frozen: bool = False
+    state: bool = False  # an op advances it, not the optimizer
     value: Value | None = None
 
     @property
@@ -62,13 +63,13 @@ class Module:
             yield from child.named_parameters(f"{prefix}{name}.")
 
     def parameter_count(self, trainable_only: bool = False) -> int:
-        return sum(p.count for _, p in self.named_parameters() if not (trainable_only and p.frozen))
+        return sum(p.count for _, p in self.named_parameters() if not (trainable_only and (p.frozen or p.state)))
 
     def bind(self, graph: Graph, name: str = "") -> "Module":
         """Declares the parameters in `graph` and gives every module its name."""
         self._set_name(name)
         for full, parameter in self.named_parameters(f"{name}." if name else ""):
-            parameter.value = graph.parameter(full, parameter.shape, parameter.init, parameter.frozen)
+            parameter.value = graph.parameter(full, parameter.shape, parameter.init, parameter.frozen, parameter.state)
         return self
 
     def _set_name(self, name: str):

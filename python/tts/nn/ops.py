@@ -294,6 +294,60 @@ def layer_norm_with_statistics(x: Value, gamma: Value, beta: Value, epsilon: flo
     return x.graph.emit(place, operation, types, [x.type, statistic, statistic], {"epsilon": float(epsilon)})
 
 
+def batch_norm(
+    x: Value,
+    gamma: Value,
+    beta: Value,
+    running_mean: Value,
+    running_variance: Value,
+    lengths: Value,
+    epsilon: float = 1e-5,
+    momentum: float = 0.1,
+    name: str = "batch_norm",
+) -> Value:
+    """Normalises each channel over the valid frames of the update and advances the running statistics once."""
+    place = x.graph.op_name(name)
+    vectors = gamma, beta, running_mean, running_variance
+    _require(x.type.rank == 3, place, f"x is {x.type}", "give [batch, time, channel]")
+    _require_lengths(place, lengths, x)
+    _require(
+        all(v.shape == x.shape[-1:] for v in vectors),
+        place,
+        f"{x.type} with {', '.join(str(v.type) for v in vectors)}",
+        "give one number per channel",
+    )
+    operands = ", ".join(v.name for v in (x, *vectors, lengths))
+    types = f"{x.type}, {gamma.type}, {lengths.type}"
+    attributes = {"epsilon": float(epsilon), "momentum": float(momentum)}
+    return x.graph.emit(place, f"batch_norm {operands}", types, [x.type], attributes)
+
+
+def batch_statistics(x: Value, lengths: Value, n: Value, epsilon: float = 1e-5, name: str = "batch_statistics"):
+    """Per channel over the `n` valid frames of the update: [mean, 1/√(variance + epsilon), variance]."""
+    place = x.graph.op_name(name)
+    _require(x.type.rank == 3, place, f"x is {x.type}", "give [batch, time, channel]")
+    _require_lengths(place, lengths, x)
+    to = x.type.with_shape(x.shape[-1:])
+    types = f"{x.type}, {lengths.type}, {n.type} to {to}"
+    operation = f"batch_statistics {x.name}, {lengths.name}, {n.name}"
+    return x.graph.emit(place, operation, types, [to] * 3, {"epsilon": float(epsilon)})
+
+
+def batch_normalize(
+    x: Value, mean: Value, rstd: Value, gamma: Value, beta: Value, name: str = "batch_normalize"
+) -> Value:
+    """(x - mean) · rstd · gamma + beta, one of each per channel."""
+    place, vectors = x.graph.op_name(name), (mean, rstd, gamma, beta)
+    _require(
+        x.type.rank == 3 and all(v.shape == x.shape[-1:] for v in vectors),
+        place,
+        f"{x.type} with {', '.join(str(v.type) for v in vectors)}",
+        "give [batch, time, channel] and one number per channel",
+    )
+    operands = ", ".join(v.name for v in (x, *vectors))
+    return x.graph.emit(place, f"batch_normalize {operands}", f"{x.type}, {mean.type}", [x.type])
+
+
 # Losses
 
 

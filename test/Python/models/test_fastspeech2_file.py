@@ -1,5 +1,6 @@
 """The files that python -m tts.models.fastspeech2 writes: sizes, names, what comes from the corpus, errors, round trip."""
 
+import itertools
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tts.models.fastspeech2 import SIZES, FastSpeech2, build, text
+from tts.models.fastspeech2 import SIZES, FastSpeech2, build, text, with_postnet
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
@@ -79,6 +80,31 @@ def test_four_losses_and_outputs():
     assert re.findall(r'tts\.output = "(\w+)"', infer) == spoken
     inputs = ["phones", "phone_lengths", "duration_scale", "pitch_shift", "energy_shift"]
     assert re.findall(r'tts\.input = "(\w+)"', infer) == inputs and "tts.dropout" not in infer
+
+
+def test_postnet(tmp_path):
+    """35 M with it; five losses, one bucket as large as the largest; states are no trained parameters."""
+    c, file = with_postnet(SIZES["base"]), tmp_path / "model.mlir"
+    assert write("--size=base", "--postnet", "-o", file).returncode == 0
+    module, infer = programs(file.read_text())
+    sizes = [c.mels, 512, 512, 512, 512, c.mels]
+    added = sum(5 * a * b + b + 2 * b for a, b in itertools.pairwise(sizes))
+    count = FastSpeech2(c).parameter_count(trainable_only=True)
+    assert count == by_hand(c) + added and 34e6 < count < 36e6
+    states = re.findall(r'tts\.param = "([^"]+)", tts\.init = #tts\.init<(\w+)>, tts\.state\}', module)
+    expected = {"running_mean": "zeros", "running_var": "ones"}
+    assert states == [(f"postnet.layers.{i}.norm.{n}", kind) for i in range(5) for n, kind in expected.items()]
+    assert re.findall(r'tts\.loss = "(\w+)"', module) == ["mel", "refined_mel", "duration", "pitch", "energy"]
+    assert "tts.buckets = [#tts.bucket<text = 208, frames = 1000>]" in module
+    counts = [
+        (part.count("tts.batch_norm "), part.count("tts.batch_normalize "), part.count("tts.tanh"))
+        for part in (module, infer)
+    ]
+    assert counts == [(5, 0, 4), (0, 5, 4)]
+
+
+def test_no_postnet_by_default():
+    assert all(not c.postnet and "postnet" not in text(c) for c in SIZES.values() if c.channels < 100)
 
 
 def test_flags(tmp_path):

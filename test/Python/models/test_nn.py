@@ -88,6 +88,8 @@ def wrong_cases():
         ("bucketize", lambda: ops.bucketize(y, w), "vector"),
         ("length_regulate", lambda: ops.length_regulate(x, n, "frames"), "durations"),
         ("layer_norm", lambda: ops.layer_norm(x, w, w), "per channel"),
+        ("batch_norm", lambda: ops.batch_norm(x, *[w] * 4, n), "per channel"),
+        ("batch_normalize", lambda: ops.batch_normalize(x, *[w] * 4), "per channel"),
         ("mse_loss", lambda: ops.mse_loss(x, y, n), "equal types"),
         ("sinusoid", lambda: ops.sinusoid(graph, "text", 7), "even"),
         ("w", lambda: graph.parameter("w", (1,), "zeros"), "twice"),

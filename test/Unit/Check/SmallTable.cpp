@@ -204,6 +204,49 @@ void SmallTable::addInfer() {
   listBuffers();
 }
 
+void SmallTable::addOperand(uint32_t program, uint32_t entry, Use use) {
+  TtsEntry &changed = entries[programs[program].first_entry + entry];
+  const uint32_t index = changed.first_operand + changed.num_operands++;
+  const TtsBuffer &buffer = buffers[use.buffer];
+  operands.insert(
+      operands.begin() + index,
+      {buffer.offset, buffer.size, use.access, use.buffer, TTS_F32, 0});
+  for (TtsEntry &other : entries)
+    if (&other != &changed && other.first_operand >= index)
+      ++other.first_operand;
+}
+
+void SmallTable::addState() {
+  for (const auto &[name, klass] :
+       {std::pair("mean", TTS_CLASS_PARAMETERS),
+        std::pair("next:mean", TTS_CLASS_BUFFERS)}) {
+    buffers.push_back({text(name), text("model.mlir"), uint32_t(klass),
+                       TTS_NO_BUCKET, TTS_NO_BUCKET, 0, UINT32_MAX, 0,
+                       arenaBytes, 64});
+    arenaBytes += 64;
+  }
+  const uint32_t mean = buffer("mean"), next = buffer("next:mean");
+  for (uint32_t bucket : {0u, 1u}) {
+    addOperand(program("forward", bucket), 0, {mean, TTS_READ});
+    addOperand(program("forward", bucket), 0, {next, TTS_WRITE});
+  }
+  const uint32_t update = program("update", TTS_NO_BUCKET);
+  addOperand(update, 1, {next, TTS_READ});
+  addOperand(update, 1, {mean, TTS_READ_WRITE});
+  json state{{"name", "mean"}, {"size", 64}, {"frozen", false}};
+  state["offset"] = buffers[mean].offset;
+  state["next"] = {{"offset", buffers[next].offset}, {"size", 64}};
+  manifest["parameters"].push_back(state);
+  for (json *told : {&manifest, &certificate}) {
+    (*told)["arena_bytes"] = arenaBytes;
+    (*told)["peak_bytes"] = 3304 + 128;
+  }
+  certificate["lower_bound_bytes"] = 1920 + 128;
+  certificate["classes"]["parameters"] = 256 + 64;
+  certificate["classes"]["buffers"] = 64 + 64;
+  listBuffers();
+}
+
 void SmallTable::addManifest() {
   auto place = [&](const char *name) {
     const TtsBuffer &b = buffers[buffer(name)];

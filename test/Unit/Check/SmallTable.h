@@ -37,6 +37,9 @@ struct SmallTable {
   /// A program that speaks, for each bucket: w and its own input `text`, which
   /// lies where the corpus's `x` does, make `speech`.
   void addInfer();
+  /// Running statistics "mean": each forward finds "next:mean", update adopts
+  /// it.
+  void addState();
   void removeOperand(uint32_t index);
   /// Out of the table and of the certificate; its accesses stay.
   void removeBuffer(uint32_t index);
@@ -61,6 +64,7 @@ private:
   };
   void addEntry(const std::string &function, const std::vector<Use> &uses,
                 const std::vector<int64_t> &numbers = {});
+  void addOperand(uint32_t program, uint32_t entry, Use use);
   uint32_t addTransient(const std::string &name, uint32_t klass,
                         uint64_t offset, uint64_t size);
   std::map<std::string, uint32_t> functionIndex;

@@ -75,9 +75,9 @@ static LogicalResult verifyRole(Operation *op, Type type,
                                 NamedAttribute attribute, StringRef where) {
   StringRef name = attribute.getName();
   static constexpr StringLiteral roles[] = {
-      kParamAttr,       kInputAttr,   kScalarAttr, kLossAttr,
-      kDenominatorAttr, kOutputAttr,  kStashAttr,  kGradientAttr,
-      kMoment1Attr,     kMoment2Attr, kEmaAttr,    kLengthsAttr};
+      kParamAttr,  kInputAttr, kScalarAttr,   kLossAttr,    kDenominatorAttr,
+      kOutputAttr, kStashAttr, kGradientAttr, kMoment1Attr, kMoment2Attr,
+      kEmaAttr,    kNextAttr,  kLengthsAttr};
   if (llvm::is_contained(roles, name) && !isa<StringAttr>(attribute.getValue()))
     return op->emitOpError()
            << where << ": '" << name << "' must be a string, the tensor's name";

@@ -30,11 +30,15 @@ inline constexpr llvm::StringLiteral kGradientAttr = "tts.gradient";
 inline constexpr llvm::StringLiteral kMoment1Attr = "tts.moment1";
 inline constexpr llvm::StringLiteral kMoment2Attr = "tts.moment2";
 inline constexpr llvm::StringLiteral kEmaAttr = "tts.ema";
+/// The value that a state takes when the update ends, from forward to update.
+inline constexpr llvm::StringLiteral kNextAttr = "tts.next";
 
 //===-- beside them -------------------------------------------------------===//
 
 inline constexpr llvm::StringLiteral kInitAttr = "tts.init";
 inline constexpr llvm::StringLiteral kFrozenAttr = "tts.frozen";
+/// Unit, on a parameter that an op advances instead of the optimizer.
+inline constexpr llvm::StringLiteral kStateAttr = "tts.state";
 inline constexpr llvm::StringLiteral kLengthsAttr = "tts.lengths";
 inline constexpr llvm::StringLiteral kCoefficientAttr = "tts.coefficient";
 /// The #tts.dims that Specialize took off an input's or output's type.

@@ -40,6 +40,14 @@ def Tts_EmaOp : Tts_Op<"ema", [Tts_InPlaceOpInterface, AllTypesMatch<["e", "p", 
   let extraClassDeclaration = Tts_InPlace<[0]>.body;
 }
 
+def Tts_AdoptOp : Tts_Op<"adopt", [Tts_InPlaceOpInterface, AllTypesMatch<["state", "next", "new_state"]>]> {
+  let summary = "state ← next, in place, once per update; nothing changes when clip is not finite";
+  let arguments = (ins Tts_FloatTensor:$state, Tts_FloatTensor:$next, Tts_Scalar:$clip);
+  let results = (outs Tts_FloatTensor:$new_state);
+  let assemblyFormat = "$state `,` $next `,` $clip attr-dict `:` type($state) `,` type($clip)";
+  let extraClassDeclaration = Tts_InPlace<[0]>.body;
+}
+
 def Tts_SumSquaresOp : Tts_Op<"sum_squares", [
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
   let summary = "Σ x², or acc + Σ x²";

@@ -22,6 +22,9 @@ class Pointwise : public mlir::OpTrait::TraitBase<ConcreteType, Pointwise> {};
 template <typename ConcreteType>
 class Indexing : public mlir::OpTrait::TraitBase<ConcreteType, Indexing> {};
 template <typename ConcreteType>
+class NeedsWholeBatch
+    : public mlir::OpTrait::TraitBase<ConcreteType, NeedsWholeBatch> {};
+template <typename ConcreteType>
 class Alias : public mlir::OpTrait::TraitBase<ConcreteType, Alias> {};
 } // namespace tts
 

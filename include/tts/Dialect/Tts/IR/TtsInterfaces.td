@@ -37,8 +37,9 @@ def Tts_TimeMixingOpInterface : OpInterface<"TimeMixingOpInterface"> {
 def Tts_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
   let cppNamespace = "::tts";
   let description = [{
-    The op draws random numbers, in training only (dropout); evaluation has
-    something else in its place, made of some of its operands.
+    The op acts in training only: it draws random numbers (dropout) or looks at
+    the whole batch. Evaluation has something else in its place, made of some of
+    its operands.
   }];
   let methods = [
     InterfaceMethod<"Whether this op, with its attributes, does.", "bool",
@@ -50,6 +51,27 @@ def Tts_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
       `getEvaluationOperands` there.
     }], "::mlir::Value", "buildEvaluation",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>
+  ];
+}
+
+def Tts_StatefulOpInterface : OpInterface<"StatefulOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    The op keeps something from update to update that no gradient moves (running
+    statistics): operands that are parameters with `tts.state`. Differentiate
+    takes it apart into pure ops: forward returns each state's next value and
+    `update` adopts it, so running an op twice never advances a state twice.
+  }];
+  let methods = [
+    InterfaceMethod<"Numbers of the operands that are states.",
+                    "::llvm::SmallVector<unsigned>", "getStateOperands", (ins)>,
+    InterfaceMethod<[{
+      Builds what stands for the op in training, with ops that are
+      differentiable, and the next value of each state, in the order of
+      `getStateOperands`. Returns the value that stands for the only result.
+    }], "::mlir::Value", "buildTraining",
+    (ins "::mlir::OpBuilder &":$builder,
+         "::llvm::SmallVectorImpl<::mlir::Value> &":$next)>
   ];
 }
 
@@ -101,6 +123,12 @@ def Tts_CostOpInterface : OpInterface<"CostOpInterface"> {
 
 /// A zero at a padded time step of every time-carrying operand stays zero.
 def Tts_KeepsPaddingZero : NativeOpTrait<"KeepsPaddingZero"> {
+  let cppNamespace = "::tts";
+}
+
+/// What the op computes of an update depends on all of its utterances together:
+/// they stand in one micro-batch, or the plan is refused by the op's name.
+def Tts_NeedsWholeBatch : NativeOpTrait<"NeedsWholeBatch"> {
   let cppNamespace = "::tts";
 }
 

@@ -7,6 +7,7 @@ include "tts/Dialect/Tts/IR/ElementwiseOps.td"
 include "tts/Dialect/Tts/IR/ShapeOps.td"
 include "tts/Dialect/Tts/IR/ContractionOps.td"
 include "tts/Dialect/Tts/IR/NormOps.td"
+include "tts/Dialect/Tts/IR/BatchNormOps.td"
 include "tts/Dialect/Tts/IR/LossOps.td"
 include "tts/Dialect/Tts/IR/OptimizerOps.td"
 
