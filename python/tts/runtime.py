@@ -14,7 +14,7 @@ import numpy as np
 from tts.entries import TAP, CEntry, CNonFinite, Entry, NonFinite, Profile, Timed
 
 DTYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}
-STATES = {"grad": "gradient", "moment1": "moment1", "moment2": "moment2", "ema": "ema"}
+STATES = {"grad": "gradient", "moment1": "moment1", "moment2": "moment2", "ema": "ema", "next": "next"}
 
 
 class RuntimeFailure(RuntimeError):

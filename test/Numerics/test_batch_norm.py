@@ -237,6 +237,7 @@ def test_running_forward_again_advances_nothing(machine):
     (micro,) = compiled.cut(frames(0, 2, 4, 6))
     for _ in range(3):
         compiled.gradients([micro])
+        assert compiled.session.read("next:norm.running_mean").item() == pytest.approx(0.3, rel=1e-12)
     assert running(compiled) == (0.0, 1.0)
     compiled.step([micro], lr=0.0)
     assert running(compiled) == pytest.approx((0.3, 0.9 + 0.1 * 20 / 3), rel=1e-12)
