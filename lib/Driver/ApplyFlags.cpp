@@ -242,6 +242,25 @@ llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
   return llvm::Error::success();
 }
 
+/// One size, or one per rank: replicas are alike, so the least of them binds.
+static llvm::Error readBudget(StringRef text, PlanRequest &request) {
+  SmallVector<StringRef> sizes;
+  text.split(sizes, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef size : sizes) {
+    std::optional<int64_t> bytes = plan::parseByteSize(size);
+    if (!bytes)
+      return badUsage("--memory-budget", "'" + text + "' is no size",
+                      "write bytes such as 80G, 1500MiB or 2GB");
+    request.budget = std::min(*bytes, request.budget.value_or(*bytes));
+  }
+  if (sizes.size() > 1 && int64_t(sizes.size()) != request.ranks)
+    return badUsage("--memory-budget",
+                    "'" + text + "' is for " + Twine(sizes.size()) +
+                        " ranks, not " + Twine(request.ranks),
+                    "give one size, or one per rank");
+  return llvm::Error::success();
+}
+
 llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
                              PlanRequest &request) {
   auto hardware = plan::findHardware(
@@ -253,15 +272,14 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
 
   std::string budget =
       stringOf(module, flags.memoryBudget, "tts.memory_budget", "");
-  if (StringRef(budget).contains(','))
-    return badUsage("--memory-budget", "'" + budget + "' is for several ranks",
-                    "give one size");
-  if (!budget.empty()) {
-    request.budget = plan::parseByteSize(budget);
-    if (!request.budget)
-      return badUsage("--memory-budget", "'" + budget + "' is no size",
-                      "write bytes such as 80G, 1500MiB or 2GB");
-  }
+  request.ranks = flags.ranks;
+  if (request.ranks > 1 && !request.hardware.linkOf(request.ranks))
+    return badUsage("--ranks",
+                    request.hardware.name + " has no link for " +
+                        Twine(request.ranks) + " ranks",
+                    "add one to its description (docs/planning.md)");
+  if (auto error = readBudget(budget, request))
+    return error;
   std::string precision =
       stringOf(module, flags.precision, "tts.precision", "auto");
   if (precision != "auto" && precision != "fp32" && precision != "fp64")

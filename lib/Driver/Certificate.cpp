@@ -124,10 +124,28 @@ Array changesOfNumerics(Compilation &compilation) {
                         "added up (rounding)",
                         index, microBatch)
               .str());
+  if (plan.exchange.ranks > 1)
+    changes.push_back(
+        llvm::formatv("gradients of {0} ranks are added up (rounding)",
+                      plan.exchange.ranks)
+            .str());
   return changes;
 }
 
 } // namespace
+
+int64_t tts::getBatch(Compilation &compilation) {
+  return compilation.getModule()
+      ->getAttrOfType<IntegerAttr>(kBatchAttr)
+      .getInt();
+}
+
+std::string tts::linkName(Compilation &compilation) {
+  const PlanRequest &request = compilation.getRequest();
+  const plan::Link *link =
+      request.ranks > 1 ? request.hardware.linkOf(request.ranks) : nullptr;
+  return link ? link->name : "none";
+}
 
 std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
   PlanResult &plan = compilation.getPlan();
@@ -143,8 +161,14 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"hardware", request.hardware.name},
       {"budget_bytes", plan.budget},
       {"smallest_budget_bytes", plan.smallestBudget},
-      {"ranks", 1},
-      {"batch", plan.batch},
+      {"ranks", plan.exchange.ranks},
+      {"batch", getBatch(compilation)},
+      {"batch_per_rank", plan.batch},
+      {"exchange",
+       Object{{"link", linkName(compilation)},
+              {"all_reduce_bytes", plan.exchange.allReduceBytes},
+              {"predicted_all_reduce_seconds", plan.exchange.allReduceSeconds},
+              {"buffer_bytes", plan.exchange.bufferBytes}}},
       {"buckets", bucketsJson(compilation)},
       {"precision", request.precision},
       {"state_sharding", "none"},
@@ -185,7 +209,7 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
 
   manifest.set("version", integer(1));
   manifest.set("tool", b.getStringAttr(kToolVersion));
-  manifest.set("batch", integer(plan.batch));
+  manifest.set("batch", integer(getBatch(compilation)));
   manifest.set("threads", integer(request.threads));
   manifest.set("precision", b.getStringAttr(request.precision));
   manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));

@@ -9,6 +9,7 @@
 #include "tts/Target/Cpu/Object.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -46,6 +47,12 @@ llvm::Error checkCompile(const PlanningFlags &flags, const CompileFlags &own) {
                     "write tts-compile model.mlir -o train");
   if (!flags.stopAfter.empty())
     return badUsage("--stop-after", "is a flag of tts-opt", "use tts-opt");
+  if (flags.ranks > 1)
+    return badUsage("--ranks",
+                    llvm::formatv("{0} ranks are planned but not compiled "
+                                  "until issue \"Many ranks\"",
+                                  flags.ranks),
+                    "plan them with tts-opt, or use --ranks=1");
   if (own.output.empty() && flags.planJson.empty())
     return badUsage("-o", "no output was given", "add -o train");
   return llvm::Error::success();

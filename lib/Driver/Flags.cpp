@@ -99,11 +99,12 @@ PlanningFlags::PlanningFlags()
                inPlanning()),
       threads("threads", cl::desc("CPU threads (default: all cores)"),
               inPlanning()),
-      ranks("ranks", cl::init(1), cl::desc("processes in all"), inPlanning()),
-      pipeline("pipeline", cl::init("auto"), cl::desc("auto or stages"),
-               inPlanning()),
-      shardStates("shard-states", cl::init("auto"),
-                  cl::desc("auto, none or full"), inPlanning()),
+      ranks("ranks", cl::init(1),
+            cl::desc("processes in all, each a data replica"), inPlanning()),
+      pipeline("pipeline", cl::init("auto"),
+               cl::desc("auto, none or 1: no stages yet"), inPlanning()),
+      shardStates("shard-states", cl::init("auto"), cl::desc("auto or none"),
+                  inPlanning()),
       batch("batch", cl::desc("utterances per optimizer update"), inPlanning()),
       batchFrames("batch-frames", cl::desc("frames per optimizer update"),
                   inPlanning()),
@@ -116,7 +117,8 @@ PlanningFlags::PlanningFlags()
                  cl::desc("auto, or pins the micro-batch"), inPlanning()),
       precision("precision", cl::init("auto"), cl::desc("auto, fp32 or fp64"),
                 inPlanning()),
-      remat("remat", cl::init("auto"), cl::desc("auto or none"), inPlanning()),
+      remat("remat", cl::init("auto"), cl::desc("auto, none or full"),
+            inPlanning()),
       fusion("fusion", cl::init("on"),
              cl::desc("on, or off: every op a kernel of its own, same bits"),
              inPlanning()),
@@ -181,17 +183,23 @@ bool PlanningFlags::isPlanning() const {
 }
 
 namespace {
-/// A string flag that takes some of its contract's values only.
+/// A string flag that takes some of its contract's values only; what it means
+/// to take others.
 struct Choice {
   const cl::opt<std::string> &flag;
   std::initializer_list<StringRef> supported;
+  StringRef others = "is not supported";
 };
 } // namespace
 
+/// Which issue brings what ranks cannot do yet.
+static constexpr StringLiteral kManyRanks =
+    "comes with issue \"Many ranks\", until then ranks are data replicas";
+
 Error PlanningFlags::check() const {
   const Choice choices[] = {{target, {"cpu"}},
-                            {pipeline, {"auto", "1"}},
-                            {shardStates, {"auto", "none"}},
+                            {pipeline, {"auto", "none", "1"}, kManyRanks},
+                            {shardStates, {"auto", "none"}, kManyRanks},
                             {lrScale, {"none"}},
                             {precision, {"auto", "fp32", "fp64"}},
                             {remat, {"auto", "none", "full"}},
@@ -200,7 +208,7 @@ Error PlanningFlags::check() const {
   for (const Choice &choice : choices)
     if (!is_contained(choice.supported, choice.flag.getValue()))
       return badUsage("--" + choice.flag.ArgStr,
-                      "'" + choice.flag.getValue() + "' is not supported",
+                      "'" + choice.flag.getValue() + "' " + choice.others,
                       "use " + join(choice.supported, " or "));
   if (optimizer.getNumOccurrences() && optimizer != "adamw" &&
       optimizer != "sgd")
@@ -212,14 +220,16 @@ Error PlanningFlags::check() const {
     if (flag->getNumOccurrences())
       return badUsage("--" + flag->ArgStr, "is not supported yet",
                       "leave it out");
-  if (ranks != 1)
-    return badUsage("--ranks", formatv("{0} ranks are not supported", ranks),
-                    "use --ranks=1");
-  const cl::opt<int64_t> *positive[] = {&threads, &batch};
+  const cl::opt<int64_t> *positive[] = {&threads, &ranks, &batch};
   for (const cl::opt<int64_t> *flag : positive)
     if (flag->getNumOccurrences() && *flag < 1)
       return badUsage("--" + flag->ArgStr, "is less than 1",
                       "give a positive number");
+  if (ranks > kMostRanks)
+    return badUsage("--ranks", formatv("{0} ranks are too many", ranks),
+                    formatv("use at most {0}: a corpus has so many shards, and "
+                            "a rank reads its own",
+                            kMostRanks));
   if (gradClip.getNumOccurrences() && !(gradClip > 0))
     return badUsage("--grad-clip", "is not positive",
                     "give a positive norm, or leave it out");

@@ -40,6 +40,22 @@ std::string microBatchesText(const ConsideredChoice &choice) {
                       [](int64_t m) { return std::to_string(m); }),
       ",");
 }
+
+std::string ranksText(const Exchange &exchange) {
+  return llvm::formatv("{0} rank{1} ({0} data x 1 stage)", exchange.ranks,
+                       exchange.ranks == 1 ? "" : "s");
+}
+
+void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
+  const Exchange &exchange = compilation.getPlan().exchange;
+  os << llvm::formatv(
+      "  AllReduce of the gradients over {0}: {1} bytes a rank, {2:f4} s per "
+      "update; buffers of {3} bytes within overhead\n"
+      "  several ranks are planned, not yet built: the phases end before "
+      "Partition\n",
+      linkName(compilation), exchange.allReduceBytes, exchange.allReduceSeconds,
+      exchange.bufferBytes);
+}
 } // namespace
 
 void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
@@ -47,10 +63,12 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
   const PlanRequest &request = compilation.getRequest();
   ModuleOp module = compilation.getModule();
   os << "plan of " << compilation.getPath() << " on " << request.hardware.name
-     << ", " << request.threads << " threads, 1 rank (1 data x 1 stage), "
-     << request.precision << "\n";
-  os << llvm::formatv("  batch {0}; predicted {1:f4} s per update\n",
-                      plan.batch, plan.stepSeconds);
+     << ", " << request.threads << " threads, " << ranksText(plan.exchange)
+     << ", " << request.precision << "\n";
+  os << "  batch " << getBatch(compilation);
+  if (plan.exchange.ranks > 1)
+    os << " (" << plan.batch << " a rank)";
+  os << llvm::formatv("; predicted {0:f4} s per update\n", plan.stepSeconds);
   os << llvm::formatv("  {0,-24} {1,12} {2,8} {3,14}\n", "bucket",
                       "micro-batch", "share", "s/micro-batch");
   for (auto [index, bucket] : llvm::enumerate(bucketsOf(module)))
@@ -81,6 +99,8 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
       plan.measure.live.most);
   os << "  an eager framework would hold about "
      << plan::formatByteSize(plan.eagerBytes) << "\n";
+  if (plan.exchange.ranks > 1)
+    printExchange(os, compilation);
 }
 
 void tts::printCandidates(llvm::raw_ostream &os, Compilation &compilation) {

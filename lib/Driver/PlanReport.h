@@ -8,6 +8,11 @@
 
 namespace tts {
 
+/// Utterances per update, over all ranks.
+int64_t getBatch(Compilation &compilation);
+/// What the ranks' sums travel on, or "none".
+std::string linkName(Compilation &compilation);
+
 /// The plan table.
 void printPlanTable(llvm::raw_ostream &os, Compilation &compilation);
 

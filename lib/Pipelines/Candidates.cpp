@@ -109,6 +109,15 @@ LogicalResult Candidates::prepare() {
   return success();
 }
 
+void Candidates::readExchange(const StepMeasure &shared) {
+  // They persist, so they are among the live ones of any moment.
+  int64_t gradients = shared.live.classes[TTS_CLASS_GRADIENTS];
+  int64_t ranks = request.ranks;
+  exchange = {ranks, plan::allReduceBytes(gradients, ranks),
+              request.hardware.allReduceSeconds(gradients, ranks),
+              request.hardware.collectiveBytes(ranks)};
+}
+
 void Candidates::readSettings(const StepMeasure &shared) {
   auto states = shared.stateBytes;
   int64_t hostBytes = 0;
@@ -119,14 +128,15 @@ void Candidates::readSettings(const StepMeasure &shared) {
     for (auto [name, bytes] : m.batchBytes)
       inputs.try_emplace(name, inputs.size());
   }
+  readExchange(shared);
   settings.batch = batch;
   settings.primitiveBytes = request.hardware.primitiveBytes;
   // The loader holds one update and fetches the next.
-  settings.overheadBytes =
-      request.hardware.processBytes + 2 * batch * hostBytes;
+  settings.overheadBytes = request.hardware.processBytes +
+                           exchange.bufferBytes + 2 * batch * hostBytes;
   for (auto &state : states)
     settings.persistentBytes += state.second;
-  settings.updateSeconds = shared.updateSeconds();
+  settings.updateSeconds = shared.updateSeconds() + exchange.allReduceSeconds;
   sharedTransientBytes = shared.arenaBytes - shared.persistentBytes;
 }
 

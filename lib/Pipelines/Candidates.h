@@ -26,6 +26,7 @@ public:
   }
   const plan::LadderSettings &getSettings() const { return settings; }
   plan::Search::Fixed getFixedBytes() const;
+  const Exchange &getExchange() const { return exchange; }
 
   /// Lowers what is not yet: pairs of bucket and estimate.
   mlir::LogicalResult
@@ -66,6 +67,7 @@ private:
   /// Work of the clones, as a part of the step's without them.
   double countRecomputedPart(unsigned bucket, unsigned rung) const;
   void readSettings(const StepMeasure &shared);
+  void readExchange(const StepMeasure &shared);
   plan::Candidate makeCandidate(const Trial &trial) const;
   PlanAttr planOf(llvm::ArrayRef<int64_t> microBatches,
                   llvm::ArrayRef<unsigned> rungs) const;
@@ -80,6 +82,7 @@ private:
   std::vector<Bucket> buckets;
   std::vector<plan::BucketEstimates> estimates;
   plan::LadderSettings settings;
+  Exchange exchange;
   int64_t sharedTransientBytes = 0;
   llvm::MapVector<llvm::StringRef, unsigned> inputs;
 };

@@ -36,9 +36,14 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
         return module.emitError("memory-budget '")
                << memoryBudget << "' is no size; write bytes such as 80G";
     }
-    if (ranks != 1 || threads < 1 || microBatch < 0)
+    if (ranks < 1 || threads < 1 || microBatch < 0)
       return module.emitError(
-          "ranks must be 1, threads at least 1, micro-batch not negative");
+          "ranks and threads must be at least 1, micro-batch not negative");
+    if (ranks > 1 && !request.hardware.linkOf(ranks))
+      return module.emitError("hardware ")
+             << request.hardware.name << " has no link for " << ranks
+             << " ranks";
+    request.ranks = ranks;
     if (precision != "fp32" && precision != "fp64")
       return module.emitError("precision '")
              << precision << "' is not supported; fp32 or fp64 is";
@@ -66,7 +71,7 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
           << explainInfeasible(*result);
       return signalPassFailure();
     }
-    getOperation()->setAttr(kPlanAttr, result->plan);
+    notePlan(getOperation(), *result);
   }
 };
 } // namespace

@@ -35,7 +35,7 @@ private:
 
   ModuleOp module;
   const PlanRequest &request;
-  int64_t batch = 0, numBuckets = 0;
+  int64_t batch = 0, numBuckets = 0; ///< the batch is a rank's share
 };
 
 } // namespace
@@ -53,7 +53,7 @@ LogicalResult Planner::readModule() {
       return function.emitError(
           "is not differentiated yet; run tts-differentiate first");
   }
-  batch = batchAttr.getInt();
+  batch = shareOfBatch(batchAttr.getInt(), request.ranks);
   numBuckets = buckets.size();
   return success();
 }
@@ -92,6 +92,7 @@ FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
 
   PlanResult result;
   result.batch = batch;
+  result.exchange = candidates.getExchange();
   for (const plan::BucketEstimates &bucket : candidates.getEstimates())
     result.shares.push_back(bucket.share);
   for (const plan::JointEstimate &j : search.choices())
@@ -164,6 +165,18 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
   if (batch && findWholeBatchOp(differentiated))
     pinned.microBatch = batch.getInt();
   return Planner(differentiated, pinned).run();
+}
+
+void tts::notePlan(ModuleOp module, const PlanResult &result) {
+  module->setAttr(kPlanAttr, result.plan);
+  if (result.exchange.ranks > 1)
+    module->setAttr(
+        kRanksAttr,
+        Builder(module.getContext()).getI64IntegerAttr(result.exchange.ranks));
+}
+
+int64_t tts::shareOfBatch(int64_t batch, int64_t ranks) {
+  return llvm::divideCeil(batch, ranks);
 }
 
 std::string tts::explainInfeasible(const PlanResult &result) {

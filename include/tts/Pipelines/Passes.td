@@ -14,7 +14,9 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     Guarantees: `tts.plan` on the module: the fastest candidate of a
     budget-independent ladder whose exactly packed peak fits. A lower budget
     never raises the peak. When nothing fits, the error names the smallest
-    feasible budget, the classes that bind and the cheapest way out.
+    feasible budget, the classes that bind and the cheapest way out. With
+    several ranks each takes its share of the batch, `tts.ranks` says how many
+    there are, and the sum of the gradients counts in time and bytes.
 
     Does not: change any op.
   }];
@@ -24,7 +26,7 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
            "bytes, such as 80G; without it what the hardware offers">,
     Option<"hardware", "hardware", "std::string", /*default=*/"\"\"",
            "name or FILE.json; without it tts.hardware or host">,
-    Option<"ranks", "ranks", "int64_t", /*default=*/"1", "processes; 1">,
+    Option<"ranks", "ranks", "int64_t", /*default=*/"1", "data replicas">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",
            "CPU threads per rank">,
     Option<"precision", "precision", "std::string", /*default=*/"\"fp32\"",

@@ -9,6 +9,10 @@
 
 namespace tts {
 
+/// i64: the data replicas that the plan is for, where they are several; set by
+/// Plan. `tts.batch` is theirs together.
+inline constexpr llvm::StringLiteral kRanksAttr = "tts.ranks";
+
 /// What the planner must keep to; batch and buckets stand on the module.
 struct PlanRequest {
   plan::Hardware hardware;
@@ -20,6 +24,8 @@ struct PlanRequest {
   /// "auto"; "none" and "full" pin it.
   std::string remat = "auto";
   int threads = 1;
+  /// Data replicas; each takes its share of the batch.
+  int64_t ranks = 1;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
   /// Where the candidates and the plan's phases get timers; or null.
@@ -38,7 +44,17 @@ struct ConsideredChoice {
   bool isExact = false;
 };
 
-/// A chosen plan with its exact figures.
+/// What ranks exchange in one update, of each of them.
+struct Exchange {
+  int64_t ranks = 1;
+  /// Sent while the gradients are summed, and how long that takes.
+  int64_t allReduceBytes = 0;
+  double allReduceSeconds = 0;
+  /// Held by the collective library outside the arena.
+  int64_t bufferBytes = 0;
+};
+
+/// A chosen plan with its exact figures; all are a rank's.
 struct PlanResult {
   PlanAttr plan;
   /// False: no candidate fits; the figures are those of the smallest.
@@ -55,6 +71,7 @@ struct PlanResult {
   std::vector<ConsideredChoice> considered;
   size_t taken = 0;
   StepMeasure measure;
+  Exchange exchange;
   int64_t hostBufferBytes = 0, overheadBytes = 0, eagerBytes = 0;
   double stepSeconds = 0;
   /// The programs under the plan, after Memory.
@@ -72,6 +89,13 @@ struct PlanResult {
 /// fits is a result.
 llvm::FailureOr<PlanResult> makePlan(mlir::ModuleOp differentiated,
                                      const PlanRequest &request);
+
+/// Puts the plan, and the ranks it is for where they are several, on the
+/// module.
+void notePlan(mlir::ModuleOp module, const PlanResult &result);
+
+/// A rank's part of the batch, the largest where they differ.
+int64_t shareOfBatch(int64_t batch, int64_t ranks);
 
 /// One line: smallest feasible budget, what binds, the cheapest way out.
 std::string explainInfeasible(const PlanResult &result);

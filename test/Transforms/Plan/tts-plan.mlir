@@ -1,22 +1,25 @@
 // The planner as a pass, also through the plugin; its errors.
 // RUN: tts-opt --tts-differentiate-pipeline --tts-plan='memory-budget=1G threads=1' %S/../../Driver/Inputs/pitch.mlir | FileCheck %s
 // RUN: %mlir-opt-tts --pass-pipeline='builtin.module(tts-differentiate-pipeline,tts-plan{memory-budget=80G hardware=a100-80g ranks=1 micro-batch=2})' %S/../../Driver/Inputs/pitch.mlir | FileCheck %s --check-prefix=PINNED
+// RUN: tts-opt --tts-differentiate-pipeline --tts-plan='hardware=a100-80g ranks=2' %S/../../Driver/Inputs/pitch.mlir | FileCheck %s --check-prefix=TWO
 // RUN: not tts-opt --tts-plan %S/../../Driver/Inputs/pitch.mlir 2>&1 | FileCheck %s --check-prefix=SOURCE
 // RUN: not tts-opt --tts-differentiate-pipeline --tts-plan=memory-budget=1K %S/../../Driver/Inputs/pitch.mlir 2>&1 | FileCheck %s --check-prefix=SMALL
 // RUN: not tts-opt --tts-plan=memory-budget=much %s 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not tts-opt --tts-plan=hardware=cray %s 2>&1 | FileCheck %s --check-prefix=HARDWARE
 // RUN: not tts-opt --tts-plan=precision=bf16 %s 2>&1 | FileCheck %s --check-prefix=PRECISION
-// RUN: not tts-opt --tts-plan=ranks=2 %s 2>&1 | FileCheck %s --check-prefix=RANKS
+// RUN: not tts-opt --tts-plan=ranks=0 %s 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not tts-opt --tts-plan %s 2>&1 | FileCheck %s --check-prefix=BATCH
 
 // CHECK: tts.plan = #tts.plan<precision = "fp32", threads = 1, micro_batches = [{{[124], [124]}}]>
 // PINNED: micro_batches = [2, 2]
+// TWO: micro_batches = [{{[12]}}, {{[12]}}]
+// TWO-SAME: tts.ranks = 2 : i64
 // SOURCE: is not differentiated yet; run tts-differentiate first
 // SMALL: no plan fits 1024 bytes (0.000 GiB): smallest feasible budget: {{[0-9]+}} bytes
 // SIZE: memory-budget 'much' is no size
 // HARDWARE: hardware cray: is no known hardware
 // PRECISION: precision 'bf16' is not supported; fp32 or fp64 is
-// RANKS: ranks must be 1
+// RANKS: ranks and threads must be at least 1
 // BATCH: has no tts.batch; give --batch=B
 module {
 }
