@@ -34,24 +34,39 @@ def test_buckets_are_legal_and_hold_everything():
         assert padding_fraction(lengths, buckets) < 0.3 * padding_fraction(lengths, single)
 
 
-def test_no_cut_of_the_lengths_is_better():
-    for seed in range(8):
-        lengths = draw(100 + seed, 14)
-        buckets = suggest(lengths)
-        points = sorted({(round_up(frames), round_up(text)) for text, frames in lengths})
-        best = min(
-            padded(lengths, make(points, (*inner, len(points))))
-            for inner in itertools.combinations(range(1, len(points)), len(buckets) - 1)
+def test_no_buckets_of_that_number_are_better():
+    for seed in range(6):
+        lengths = draw(100 + seed, 9)
+        found = suggest(lengths, most=3)
+        corners = list(
+            itertools.product(
+                sorted({round_up(text) for text, _ in lengths}), sorted({round_up(frames) for _, frames in lengths})
+            )
         )
-        assert padded(lengths, buckets) <= best
+        chains = (
+            [{"text": text, "frames": frames} for text, frames in (*inner, corners[-1])]
+            for inner in itertools.combinations(corners[:-1], len(found) - 1)
+            if all(a <= b for pair in itertools.pairwise(inner) for a, b in zip(*pair))
+        )
+        assert padded(lengths, found) == min(padded(lengths, chain) for chain in chains)
 
 
-def make(points, ends) -> list[dict[str, int]]:
-    made, text = [], 0
-    for begin, end in zip((0, *ends), ends):
-        text = max([text] + [t for _, t in points[begin:end]])
-        made.append({"text": text, "frames": points[end - 1][0]})
-    return made
+def test_a_long_text_of_few_frames_may_go_to_a_later_bucket():
+    """Cutting the utterances in the order of their frames would give every bucket from the second on 200 of text."""
+    lengths = [(10, 50)] * 40 + [(200, 55)] + [(20, 100)] * 40 + [(40, 400)] * 40
+    assert suggest(lengths) == [
+        {"text": 16, "frames": 56},
+        {"text": 24, "frames": 104},
+        {"text": 40, "frames": 400},
+        {"text": 200, "frames": 400},
+    ]
+
+
+def test_the_bound_holds():
+    lengths = draw(3, 300)
+    assert [len(suggest(lengths, most=most)) for most in (1, 2, 4)] == [1, 2, 4]
+    sizes = [padded(lengths, suggest(lengths, most=most)) for most in (1, 2, 4, 10)]
+    assert sizes == sorted(sizes, reverse=True)
 
 
 def test_few_shapes_give_few_buckets():
