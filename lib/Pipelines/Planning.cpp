@@ -10,6 +10,7 @@
 #include "Candidates.h"
 
 #include "tts-runtime/Format.h"
+#include "tts/Analysis/EagerBytes.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"

@@ -54,12 +54,6 @@ llvm::SmallVector<plan::ProgramSpan> getProgramSpans(mlir::ModuleOp module);
 StepMeasure measureStep(mlir::ModuleOp module, const plan::Hardware &hardware,
                         llvm::StringRef precision, int threads);
 
-/// What an eager framework would hold on a batch taken at once: see
-/// docs/planning.md. `states` are the bytes of parameters, gradients, moments
-/// and EMA.
-int64_t countEagerBytes(mlir::ModuleOp differentiated, int64_t batch,
-                        llvm::StringRef precision, int64_t states);
-
 } // namespace tts
 
 #endif // TTS_PIPELINES_STEPMEASURE_H

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tts/Dialect/Tts/IR/Eager.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -29,6 +30,7 @@ void TtsDialect::initialize() {
 #define GET_OP_LIST
 #include "tts/Dialect/Tts/IR/TtsOps.cpp.inc"
       >();
+  attachEagerRules(*getContext());
 }
 
 //===-- attributes of functions and their arguments -----------------------===//
