@@ -22,7 +22,7 @@ constexpr StringLiteral kProgramNames[] = {
     "zero", "denominators", "forward", "backward", "update", "eval", "infer"};
 
 /// How much of forward a bucket's backward computes again.
-StringRef rematText(const PlanResult &plan, unsigned bucket) {
+StringRef bucketRematText(const PlanResult &plan, unsigned bucket) {
   return plan.plan.getRecompute(bucket).empty() ? "none" : "partial";
 }
 
@@ -39,7 +39,7 @@ Array bucketsJson(Compilation &compilation) {
     buckets.push_back(Object{
         {"dims", std::move(dims)},
         {"micro_batch", plan.plan.getMicroBatches()[index]},
-        {"remat", rematText(plan, index)},
+        {"remat", bucketRematText(plan, index)},
         {"recompute_flops_fraction", plan.choice().recomputedParts[index]},
         {"share", plan.shares[index]},
         {"predicted_micro_batch_seconds",
@@ -132,6 +132,26 @@ Array changesOfNumerics(Compilation &compilation) {
   return changes;
 }
 
+/// What the planner had to choose from: the report draws the front of it.
+Array consideredJson(const PlanResult &plan) {
+  Array array;
+  for (auto [index, choice] : llvm::enumerate(plan.considered))
+    array.push_back(Object{
+        {"micro_batches", Array(choice.microBatches)},
+        {"remat", rematText(choice.remat)},
+        {"recompute_flops_fraction",
+         *llvm::max_element(choice.recomputedParts)},
+        {"peak_bytes", choice.peakBytes},
+        {"batch_bytes", choice.batchBytes},
+        {"transient_bytes", choice.transientBytes},
+        {"overhead_bytes", choice.overheadBytes},
+        {"predicted_step_seconds", choice.stepSeconds},
+        {"exact", choice.isExact},
+        {"chosen", plan.fits && index == plan.taken},
+        {"on_front", !isDominated(plan, index)},
+    });
+  return array;
+}
 } // namespace
 
 int64_t tts::getBatch(Compilation &compilation) {
@@ -187,6 +207,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"lower_bound_bytes", plan.measure.live.most},
       {"predicted_step_seconds", plan.stepSeconds},
       {"eager_bytes", plan.eagerBytes},
+      {"considered", consideredJson(plan)},
       {"programs", programsJson(*plan.lowered)},
       {"buffers", buffersJson(*plan.lowered)},
   };

@@ -62,13 +62,16 @@ llvm::Error Compilation::plan() {
     return badUsage(getStableName(split->place), split->what, split->todo);
   TimingScope planning = timing.nest("plan");
   request.timing = &planning;
+  if (flags.explain)
+    for (int64_t gibibytes : {8, 12, 16, 24, 40, 80})
+      request.furtherBudgets.push_back(gibibytes << 30);
   auto planned = makePlan(*module, request);
   request.timing = nullptr;
   if (failed(planned))
     return failure("correct the model there, see docs/ir-contracts.md");
   result.emplace(std::move(*planned));
   if (flags.explain)
-    printCandidates(llvm::errs(), *this);
+    printExplanation(llvm::errs(), *this);
   if (!result->fits)
     return llvm::make_error<Failure>(
         ExitCode::Infeasible, "--memory-budget",

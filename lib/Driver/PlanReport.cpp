@@ -1,4 +1,5 @@
-//===- PlanReport.cpp - the plan table and --explain ---------------------===//
+//===- PlanReport.cpp - the plan table
+//---------------------------------------===//
 
 #include "PlanReport.h"
 
@@ -31,14 +32,6 @@ SmallVector<BucketAttr> bucketsOf(ModuleOp module) {
 void printBytes(llvm::raw_ostream &os, StringRef name, int64_t bytes) {
   os << llvm::formatv("  {0,-14} {1,16} bytes {2,9:f3} GiB\n", name, bytes,
                       bytes / 0x1p30);
-}
-
-/// "8,4,2": micro-batches by bucket.
-std::string microBatchesText(const ConsideredChoice &choice) {
-  return llvm::join(
-      llvm::map_range(choice.microBatches,
-                      [](int64_t m) { return std::to_string(m); }),
-      ",");
 }
 
 std::string ranksText(const Exchange &exchange) {
@@ -101,22 +94,4 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
      << plan::formatByteSize(plan.eagerBytes) << "\n";
   if (plan.exchange.ranks > 1)
     printExchange(os, compilation);
-}
-
-void tts::printCandidates(llvm::raw_ostream &os, Compilation &compilation) {
-  const PlanResult &plan = compilation.getPlan();
-  os << "choices considered: micro-batches by bucket, operations done again, "
-        "peak bytes, seconds of an update (~ estimated)\n";
-  for (auto [index, choice] : llvm::enumerate(plan.considered)) {
-    bool isTaken = plan.fits && index == plan.taken;
-    StringRef verdict = isTaken ? "chosen: the fastest that fits"
-                        : choice.peakBytes > plan.budget ? "over the budget"
-                        : index < plan.taken             ? "may not fit"
-                                                         : "fits, slower";
-    double most = *llvm::max_element(choice.recomputedParts);
-    os << llvm::formatv(
-        "  {0,-16} {1,5:f1} % {2}{3,14} bytes {4,9:f4} s  {5}\n",
-        microBatchesText(choice), 100 * most, choice.isExact ? " " : "~",
-        choice.peakBytes, choice.stepSeconds, verdict);
-  }
 }

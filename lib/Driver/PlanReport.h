@@ -16,8 +16,14 @@ std::string linkName(Compilation &compilation);
 /// The plan table.
 void printPlanTable(llvm::raw_ostream &os, Compilation &compilation);
 
-/// --explain: every candidate and joint choice, and why the winner won.
-void printCandidates(llvm::raw_ostream &os, Compilation &compilation);
+/// --explain: the choices considered, why the winner won, and what other
+/// budgets get.
+void printExplanation(llvm::raw_ostream &os, Compilation &compilation);
+
+/// "none", "element-wise", "partial" or "most" is computed again.
+llvm::StringRef rematText(ConsideredChoice::Remat remat);
+/// Whether another choice is no larger and no slower.
+bool isDominated(const PlanResult &plan, size_t choice);
 
 /// The certificate (CONTRACT.md, docs/certificate.md); without an executable
 /// the plan alone.

@@ -5,6 +5,7 @@
 #include "mlir/IR/Threading.h"
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tts;
@@ -272,18 +273,45 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   choice.peakBytes = j.peakBytes;
   choice.stepSeconds = j.stepSeconds;
   choice.isExact = true;
+  SmallVector<int64_t> region(inputs.size(), 0);
   for (auto [index, estimate] : llvm::enumerate(j.choice)) {
     const plan::Estimate &e = estimates[index].estimates[estimate];
     choice.microBatches.push_back(e.microBatch);
     choice.recomputedParts.push_back(countRecomputedPart(index, e.rung));
-    choice.isExact &= buckets[index].exact.count(estimate) > 0;
+    choice.remat = std::max(choice.remat, rematOf(index, e.rung));
+    const auto &exact = buckets[index].exact;
+    auto found = exact.find(estimate);
+    choice.isExact &= found != exact.end();
+    ArrayRef<int64_t> bytes =
+        found != exact.end() ? found->second.batchBytes : e.batchBytes;
+    for (auto [most, more] : llvm::zip(region, bytes))
+      most = std::max(most, more);
   }
+  plan::Search::Fixed fixed = getFixedBytes();
+  choice.overheadBytes = settings.overheadBytes + fixed.estimated;
   if (choice.isExact) {
     plan::JointChoice exact = join(j.choice);
     choice.peakBytes = exact.peakBytes();
     choice.stepSeconds = exact.stepSeconds;
+    choice.overheadBytes = exact.overheadBytes;
   }
+  choice.batchBytes = std::accumulate(region.begin(), region.end(), int64_t(0));
+  choice.transientBytes = choice.peakBytes - choice.overheadBytes -
+                          choice.batchBytes - settings.persistentBytes;
   return choice;
+}
+
+ConsideredChoice::Remat Candidates::rematOf(unsigned bucket,
+                                            unsigned rung) const {
+  // Element-wise ops have no flops of their own.
+  constexpr double kNothing = 1e-3;
+  using Remat = ConsideredChoice::Remat;
+  if (rung == 0)
+    return Remat::None;
+  if (countRecomputedPart(bucket, rung) < kNothing)
+    return Remat::ElementWise;
+  return rung + 1 == buckets[bucket].rungs.size() ? Remat::Most
+                                                  : Remat::Partial;
 }
 
 PlanAttr Candidates::planOf(ArrayRef<int64_t> microBatches,

@@ -65,6 +65,7 @@ private:
   plan::Estimate estimate(const Bucket &bucket, int64_t microBatch,
                           unsigned rung) const;
   /// Work of the clones, as a part of the step's without them.
+  ConsideredChoice::Remat rematOf(unsigned bucket, unsigned rung) const;
   double countRecomputedPart(unsigned bucket, unsigned rung) const;
   void readSettings(const StepMeasure &shared);
   void readExchange(const StepMeasure &shared);

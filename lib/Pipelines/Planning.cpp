@@ -87,6 +87,13 @@ FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
   if (!smallest.choice)
     return failure();
   const plan::JointEstimate *picked = search.pick(budget, exact);
+  std::vector<BudgetAnswer> answers;
+  for (int64_t further : request.furtherBudgets) {
+    BudgetAnswer &answer = answers.emplace_back();
+    answer.budget = further;
+    if (const plan::JointEstimate *found = search.pick(further, exact))
+      answer.choice = found - search.choices().data();
+  }
   const plan::JointEstimate &choice = picked ? *picked : *smallest.choice;
   if (failed(makeExact(candidates, choice)))
     return failure();
@@ -103,6 +110,8 @@ FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
   result.fits = picked;
   result.isClamped = asked > offered;
   result.budget = budget;
+  result.offered = offered;
+  result.answers = std::move(answers);
   result.smallestBudget = smallest.budget;
   if (failed(finish(result, candidates.join(choice.choice))))
     return failure();
@@ -156,6 +165,34 @@ static void noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
   module->setAttr(kConv1dTimesAttr, builder.getArrayAttr(rows));
 }
 
+/// What was pinned and, left to the planner, gives a plan; the least first.
+static std::string findWayOut(ModuleOp module, const PlanRequest &request,
+                              bool hasMicroBatch) {
+  bool hasRemat = request.remat != "auto";
+  for (auto [frees, freesRemat] :
+       {std::pair(false, true), {true, false}, {true, true}}) {
+    if ((frees && !hasMicroBatch) || (freesRemat && !hasRemat))
+      continue;
+    PlanRequest freer = request;
+    freer.furtherBudgets.clear();
+    freer.timing = nullptr;
+    std::string text = "leave out";
+    if (freesRemat) {
+      text += " --remat=" + request.remat;
+      freer.remat = "auto";
+    }
+    if (frees) {
+      text += (freesRemat ? " and" : "");
+      text += " --micro-batch=" + std::to_string(*request.microBatch);
+      freer.microBatch.reset();
+    }
+    FailureOr<PlanResult> result = Planner(module, freer).run();
+    if (succeeded(result) && result->fits)
+      return text;
+  }
+  return "";
+}
+
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
   noteConvTimes(differentiated, request.hardware);
@@ -163,9 +200,14 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
     return emitError(split->place) << split->what << "; " << split->todo;
   PlanRequest pinned = request;
   auto batch = differentiated->getAttrOfType<IntegerAttr>(kBatchAttr);
-  if (batch && findWholeBatchOp(differentiated))
+  bool isWhole = batch && findWholeBatchOp(differentiated);
+  if (isWhole)
     pinned.microBatch = batch.getInt();
-  return Planner(differentiated, pinned).run();
+  FailureOr<PlanResult> result = Planner(differentiated, pinned).run();
+  if (succeeded(result) && !result->fits)
+    result->wayOut =
+        findWayOut(differentiated, pinned, pinned.microBatch && !isWhole);
+  return result;
 }
 
 void tts::notePlan(ModuleOp module, const PlanResult &result) {
@@ -197,10 +239,16 @@ std::string tts::explainInfeasible(const PlanResult &result) {
      << lacking << " more than allowed), bound by ";
   llvm::interleaveComma(ArrayRef(classes).take_front(3), os,
                         [&](auto &c) { os << c.second << " " << c.first; });
-  int64_t ema = result.measure.live.classes[TTS_CLASS_EMA];
   os << "; cheapest way out: ";
+  if (!result.wayOut.empty())
+    os << result.wayOut << " or ";
+  int64_t ema = result.measure.live.classes[TTS_CLASS_EMA];
   if (ema >= lacking)
     os << "train without EMA (" << ema << " bytes) or ";
-  os << "raise --memory-budget by " << lacking << " bytes";
+  if (result.smallestBudget <= result.offered)
+    os << "raise --memory-budget by " << lacking << " bytes";
+  else
+    os << "take hardware that offers " << result.smallestBudget
+       << " bytes, this one offers " << result.offered;
   return text;
 }

@@ -49,6 +49,11 @@ std::optional<SplitBatch> tts::findSplitBatch(ModuleOp differentiated,
       ("'" + op->getName().getStringRef() +
        "' looks at all utterances of an update together, but ")
           .str();
+  if (request.ranks > 1)
+    return SplitBatch{op->getLoc(),
+                      takes + std::to_string(request.ranks) +
+                          " ranks would share them",
+                      "use --ranks=1"};
   if (request.microBatch && *request.microBatch < batch.getInt()) {
     std::string count = std::to_string(batch.getInt());
     return SplitBatch{

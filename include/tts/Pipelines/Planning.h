@@ -28,6 +28,8 @@ struct PlanRequest {
   int64_t ranks = 1;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
+  /// To be answered besides, whatever the hardware offers.
+  llvm::SmallVector<int64_t> furtherBudgets;
   /// Where the candidates and the plan's phases get timers; or null.
   mlir::TimingScope *timing = nullptr;
 };
@@ -38,10 +40,20 @@ struct ConsideredChoice {
   /// a part of those of a step without.
   llvm::SmallVector<int64_t> microBatches;
   llvm::SmallVector<double> recomputedParts;
-  int64_t peakBytes = 0;
+  /// How much is computed again in the bucket where that is most.
+  enum class Remat { None, ElementWise, Partial, Most } remat = Remat::None;
+  /// The peak, and of it the region of the batch, what comes and goes, and what
+  /// is outside the arena; the states are the rest.
+  int64_t peakBytes = 0, batchBytes = 0, transientBytes = 0, overheadBytes = 0;
   double stepSeconds = 0;
-  /// Lowered and packed; else both figures are estimates.
+  /// Lowered and packed; else all figures are estimates.
   bool isExact = false;
+};
+
+/// Which choice a budget gets, or none.
+struct BudgetAnswer {
+  int64_t budget = 0;
+  std::optional<size_t> choice;
 };
 
 /// What ranks exchange in one update, of each of them.
@@ -59,8 +71,8 @@ struct PlanResult {
   PlanAttr plan;
   /// False: no candidate fits; the figures are those of the smallest.
   bool fits = false;
-  /// Asked for and offered, whichever is less.
-  int64_t budget = 0;
+  /// Asked for and offered, whichever is less; what the hardware offers.
+  int64_t budget = 0, offered = 0;
   bool isClamped = false;
 
   /// Of the utterances, by bucket.
@@ -70,6 +82,9 @@ struct PlanResult {
   /// which of them was taken.
   std::vector<ConsideredChoice> considered;
   size_t taken = 0;
+  std::vector<BudgetAnswer> answers;
+  /// Where nothing fits: what to leave out of the request so that a plan does.
+  std::string wayOut;
   StepMeasure measure;
   Exchange exchange;
   int64_t hostBufferBytes = 0, overheadBytes = 0, eagerBytes = 0;

@@ -1,6 +1,7 @@
 """The plan: buckets with their micro-batches and times, what was chosen, and what that changes."""
 
 from tts.report.look import bytes_text
+from tts.report.page import choices
 from tts.report.page.markup import Markup, join, table, tag
 from tts.report.page.run import Run
 from tts.report.page.scales import duration, number
@@ -11,6 +12,7 @@ def html(run: Run, found: list[View]) -> Markup:
     plan = run.certificate.plan
     return join(
         _buckets(plan, {v.bucket: v.top for v in found}),
+        choices.html(plan),
         tag("dl", [tag("div", tag("dt", k), tag("dd", v)) for k, v in _facts(plan)], cls="facts"),
         tag(
             "div",
@@ -50,7 +52,7 @@ def _facts(plan: dict) -> list[tuple[str, str]]:
     found = [
         ("Batch", f"{plan['batch']} utterances an update" if "batch" in plan else None),
         ("Precision", plan.get("precision")),
-        ("Ranks", plan.get("ranks")),
+        ("Ranks", _ranks(plan)),
         ("State sharding", plan.get("state_sharding")),
         ("Pipeline stages", plan.get("stages")),
         ("Rate scaled by batch", plan.get("lr_scale")),
@@ -64,6 +66,16 @@ def _facts(plan: dict) -> list[tuple[str, str]]:
         ("Compiler", plan.get("tool")),
     ]
     return [(name, str(value)) for name, value in found if value is not None]
+
+
+def _ranks(plan: dict) -> str | None:
+    ranks, exchange = plan.get("ranks"), plan.get("exchange") or {}
+    if not ranks or ranks == 1:
+        return ranks
+    sent = bytes_text(exchange.get("all_reduce_bytes", 0))
+    return (
+        f"{ranks}, {plan.get('batch_per_rank', '?')} utterances each; {sent} sent by each over {exchange.get('link')}"
+    )
 
 
 def _optional(write, value) -> str | None:

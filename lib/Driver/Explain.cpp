@@ -1,0 +1,139 @@
+//===- Explain.cpp - the choices considered, and why one won -------------===//
+
+#include "PlanReport.h"
+
+#include "tts/Transforms/Plan/ByteSize.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tts;
+
+StringRef tts::rematText(ConsideredChoice::Remat remat) {
+  switch (remat) {
+  case ConsideredChoice::Remat::None:
+    return "none";
+  case ConsideredChoice::Remat::ElementWise:
+    return "element-wise";
+  case ConsideredChoice::Remat::Partial:
+    return "partial";
+  case ConsideredChoice::Remat::Most:
+    return "most";
+  }
+  llvm_unreachable("no such level");
+}
+
+bool tts::isDominated(const PlanResult &plan, size_t choice) {
+  const ConsideredChoice &c = plan.considered[choice];
+  return llvm::any_of(plan.considered, [&](const ConsideredChoice &other) {
+    bool isNoWorse =
+        other.peakBytes <= c.peakBytes && other.stepSeconds <= c.stepSeconds;
+    return isNoWorse &&
+           (other.peakBytes < c.peakBytes || other.stepSeconds < c.stepSeconds);
+  });
+}
+
+namespace {
+/// "8,4,2": micro-batches by bucket; "8 x 5" where all are equal.
+std::string microBatchesText(const ConsideredChoice &choice) {
+  ArrayRef<int64_t> all = choice.microBatches;
+  if (all.size() > 1 && llvm::all_equal(all))
+    return llvm::formatv("{0} x {1}", all.front(), all.size());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(all, os, ",");
+  return text;
+}
+
+/// Micro-batches, what is computed again and how much of the step that is.
+std::string choiceText(const ConsideredChoice &choice) {
+  return llvm::formatv("{0,-15} {1,-12} {2,5:f1} %", microBatchesText(choice),
+                       rematText(choice.remat),
+                       100 * *llvm::max_element(choice.recomputedParts));
+}
+
+std::string figuresText(const ConsideredChoice &choice) {
+  return llvm::formatv("{0}{1,15} {2,9:f4}", choice.isExact ? " " : "~",
+                       choice.peakBytes, choice.stepSeconds);
+}
+
+StringRef verdictOf(const PlanResult &plan, size_t index) {
+  const ConsideredChoice &choice = plan.considered[index];
+  if (plan.fits && index == plan.taken)
+    return "chosen: the fastest that fits";
+  if (choice.peakBytes > plan.budget)
+    return "over the budget";
+  if (isDominated(plan, index))
+    return "another is no larger and no slower";
+  return plan.fits && index < plan.taken ? "may not fit" : "fits, slower";
+}
+
+void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
+  os << "choices considered, fastest first (~ estimated); states are the same "
+        "in all:\n  ";
+  for (unsigned klass :
+       {TTS_CLASS_PARAMETERS, TTS_CLASS_HALF_COPIES, TTS_CLASS_GRADIENTS,
+        TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
+    if (int64_t bytes = plan.measure.live.classes[klass])
+      os << plan::className(klass) << " " << bytes << "  ";
+  os << llvm::formatv("\n  {0,-15} {1,-12} {2,7} {3,13} {4,15} {5,13} {6,16} "
+                      "{7,9}\n",
+                      "micro-batches", "again", "of step", "batch",
+                      "come and go", "overhead", "peak bytes", "s/update");
+  for (auto [index, choice] : llvm::enumerate(plan.considered))
+    os << llvm::formatv("  {0} {1,13} {2,15} {3,13} {4}  {5}\n",
+                        choiceText(choice), choice.batchBytes,
+                        choice.transientBytes, choice.overheadBytes,
+                        figuresText(choice), verdictOf(plan, index));
+}
+
+void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
+  if (!plan.fits) {
+    os << "nothing fits\n";
+    return;
+  }
+  os << "won: " << microBatchesText(plan.choice()) << ", "
+     << rematText(plan.choice().remat) << " again: ";
+  if (plan.taken == 0) {
+    os << "nothing is faster\n";
+    return;
+  }
+  const ConsideredChoice &faster = plan.considered[plan.taken - 1];
+  os << llvm::formatv("the next faster one saves {0:f4} s and needs {1}{2} "
+                      "bytes more than the budget\n",
+                      plan.choice().stepSeconds - faster.stepSeconds,
+                      faster.isExact ? "" : "about ",
+                      faster.peakBytes - plan.budget);
+}
+
+void printFront(llvm::raw_ostream &os, const PlanResult &plan) {
+  os << "front of peak and time:";
+  for (size_t index = plan.considered.size(); index-- > 0;)
+    if (!isDominated(plan, index))
+      os << llvm::formatv(" {0}{1:f3} GiB {2:f4} s;",
+                          plan.considered[index].isExact ? "" : "~",
+                          plan.considered[index].peakBytes / 0x1p30,
+                          plan.considered[index].stepSeconds);
+  os << "\n";
+}
+
+void printBudgets(llvm::raw_ostream &os, const PlanResult &plan) {
+  os << "what other budgets get:\n";
+  for (const BudgetAnswer &answer : plan.answers) {
+    os << llvm::formatv("  {0,3} GiB  ", answer.budget >> 30);
+    if (answer.choice)
+      os << choiceText(plan.considered[*answer.choice]) << " "
+         << figuresText(plan.considered[*answer.choice]) << "\n";
+    else
+      os << "infeasible, the smallest is "
+         << plan::formatByteSize(plan.smallestBudget) << "\n";
+  }
+}
+} // namespace
+
+void tts::printExplanation(llvm::raw_ostream &os, Compilation &compilation) {
+  const PlanResult &plan = compilation.getPlan();
+  printChoices(os, plan);
+  printWhy(os, plan);
+  printFront(os, plan);
+  printBudgets(os, plan);
+}
