@@ -27,7 +27,8 @@ bool tts::isDominated(const PlanResult &plan, size_t choice) {
   return llvm::any_of(plan.considered, [&](const ConsideredChoice &other) {
     bool isNoWorse =
         other.peakBytes <= c.peakBytes && other.stepSeconds <= c.stepSeconds;
-    return isNoWorse &&
+    // An estimate says nothing against a choice that was lowered.
+    return (other.isExact || !c.isExact) && isNoWorse &&
            (other.peakBytes < c.peakBytes || other.stepSeconds < c.stepSeconds);
   });
 }
@@ -64,12 +65,14 @@ StringRef verdictOf(const PlanResult &plan, size_t index) {
     return "over the budget";
   if (isDominated(plan, index))
     return "another is no larger and no slower";
-  return plan.fits && index < plan.taken ? "may not fit" : "fits, slower";
+  if (plan.fits && index < plan.taken)
+    return "may not fit";
+  return choice.isExact ? "fits, slower" : "fits, slower by the estimates";
 }
 
 void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
-  os << "choices considered, fastest first (~ estimated); states are the same "
-        "in all:\n  ";
+  os << "choices considered, fastest first by the estimates (~ estimated, * on "
+        "the front of peak and time); states are the same in all:\n  ";
   for (unsigned klass :
        {TTS_CLASS_PARAMETERS, TTS_CLASS_HALF_COPIES, TTS_CLASS_GRADIENTS,
         TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
@@ -80,7 +83,8 @@ void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
                       "micro-batches", "again", "of step", "batch",
                       "come and go", "overhead", "peak bytes", "s/update");
   for (auto [index, choice] : llvm::enumerate(plan.considered))
-    os << llvm::formatv("  {0} {1,13} {2,15} {3,13} {4}  {5}\n",
+    os << llvm::formatv("{0} {1} {2,13} {3,15} {4,13} {5}  {6}\n",
+                        isDominated(plan, index) ? " " : "*",
                         choiceText(choice), choice.batchBytes,
                         choice.transientBytes, choice.overheadBytes,
                         figuresText(choice), verdictOf(plan, index));
@@ -105,17 +109,6 @@ void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
                       faster.peakBytes - plan.budget);
 }
 
-void printFront(llvm::raw_ostream &os, const PlanResult &plan) {
-  os << "front of peak and time:";
-  for (size_t index = plan.considered.size(); index-- > 0;)
-    if (!isDominated(plan, index))
-      os << llvm::formatv(" {0}{1:f3} GiB {2:f4} s;",
-                          plan.considered[index].isExact ? "" : "~",
-                          plan.considered[index].peakBytes / 0x1p30,
-                          plan.considered[index].stepSeconds);
-  os << "\n";
-}
-
 void printBudgets(llvm::raw_ostream &os, const PlanResult &plan) {
   os << "what other budgets get:\n";
   for (const BudgetAnswer &answer : plan.answers) {
@@ -134,6 +127,5 @@ void tts::printExplanation(llvm::raw_ostream &os, Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
   printChoices(os, plan);
   printWhy(os, plan);
-  printFront(os, plan);
   printBudgets(os, plan);
 }
