@@ -167,6 +167,34 @@ def _attention(heads: int, **options) -> Case:
     )
 
 
+def _grouped(heads: int, key_heads: int, **options) -> Case:
+    """Two channels per head."""
+    return Case(
+        "_".join(["attention", str(heads), "on", str(key_heads), *options]),
+        lambda g, m: ops.attention(
+            m.operand("q", 2 * heads), *(m.operand(n, 2 * key_heads) for n in "kv"), m.lengths, heads, **options
+        ),
+    )
+
+
+def _rms_norm(m: Maker):
+    return ops.rms_norm_with_statistics(m.operand("x", 6), m.parameter("gamma", 6))
+
+
+def _root_mean_squares(g, m: Maker):
+    y, rstd = _rms_norm(m)
+    return ops.add(ops.mul(rstd, rstd), ops.sum_to(ops.mul(y, y), [0, 1]))
+
+
+def _cross_entropy(name: str, targets, **options) -> Case:
+    return Case(
+        name,
+        lambda g, m: ops.linear_cross_entropy(
+            m.operand("x"), m.parameter("w", 5, 7), m.integers("targets", targets), m.lengths, **options
+        ),
+    )
+
+
 def _layer_norm(m: Maker):
     return ops.layer_norm_with_statistics(m.operand("x", 6), m.parameter("gamma", 6), m.parameter("beta", 6))
 
@@ -208,6 +236,8 @@ def _loss(name: str, channels: int | None) -> Case:
 DURATIONS = [[2, 0, 3, 1, 1, 2], [1, 4, 2, 0, 0, 0], [0] * 6]
 IDS = [[1, 0, 3, 3, 6, 2], [2, 2, 1, 0, 9, -2], [0] * 6]  # 9 and -2, in the padding, lie outside the table
 
+TARGETS = [[1, 0, -100, 3, 6, 2], [2, 7, -1, 0, 5, 4], [0] * 6]  # 7 and -1 are no classes; 5, 4 stand in the padding
+
 CASES = [
     *(_unary(n) for n in "neg abs relu gelu tanh sigmoid silu exp sin cos".split()),
     *(_unary(n, positive=True) for n in "log log1p sqrt rsqrt".split()),
@@ -243,6 +273,14 @@ CASES = [
     _attention(2, causal=True),
     _attention(1, dropout=0.3),
     _attention(2, causal=True, dropout=0.3),
+    _grouped(4, 2),
+    _grouped(4, 2, causal=True),
+    _grouped(3, 1, causal=True),
+    _grouped(4, 2, causal=True, dropout=0.3),
+    _cross_entropy("cross_entropy", TARGETS),
+    _cross_entropy("cross_entropy_ignores_a_class", TARGETS, ignore_index=3),
+    Case("rms_norm", lambda g, m: _rms_norm(m)[0]),
+    Case("rms_norm_statistics", _root_mean_squares),
     Case("layer_norm", lambda g, m: _layer_norm(m)[0]),
     Case("layer_norm_statistics", _statistics),
     Case("batch_norm", _batch_norm),

@@ -242,7 +242,16 @@ def _dropping(c, p, random):
 
 def _attention_operands(c, lengths, *tensors):
     clean = (np.where(valid(lengths, t.shape[1], 3), t, 0.0) if i in (1, 2) else t for i, t in enumerate(tensors))
-    return [_heads(t, c.heads) for t in clean]
+    # A head of keys serves a group of query heads: repeated, each has its own.
+    depth = tensors[0].shape[2] // c.heads
+    split = [_heads(t, t.shape[2] // depth) for t in clean]
+    return [np.repeat(t, c.heads // t.shape[1], 1) for t in split]
+
+
+def _summed(gradient, like):
+    """The gradient of keys that were repeated for a group of query heads."""
+    batch, _, time, depth = gradient.shape
+    return gradient.reshape(batch, like.shape[2] // depth, -1, time, depth).sum(2)
 
 
 @rule("attention")
@@ -254,12 +263,14 @@ def _(c, q, k, v, lengths, *random):
 
 @rule("attention_grad")
 def _(c, dy, q, k, v, lengths, *random):
+    keys = k
     q, k, v, dy = _attention_operands(c, lengths, q, k, v, dy)
     p = _probabilities(c, q, k, lengths)
     dropping = _dropping(c, p, random)
     dp = (dy @ v.swapaxes(2, 3)) * dropping
     ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / math.sqrt(q.shape[3])
-    return tuple(_joined(g) for g in (ds @ k, ds.swapaxes(2, 3) @ q, (p * dropping).swapaxes(2, 3) @ dy))
+    dk, dv = ds.swapaxes(2, 3) @ q, (p * dropping).swapaxes(2, 3) @ dy
+    return tuple(_joined(g) for g in (ds @ k, _summed(dk, keys), _summed(dv, keys)))
 
 
 # Norms
@@ -322,6 +333,23 @@ def _(c, running, batch, n):
     return (1 - c.momentum) * running + c.momentum * scale * batch if n > 0 else running
 
 
+@rule("rms_norm")
+def _(c, x, gamma):
+    rstd = 1 / np.sqrt((x**2).mean(-1) + c.epsilon)
+    return x * rstd[..., None] * gamma, rstd
+
+
+@rule("rms_norm_grad")
+def _(c, dy, x, rstd, gamma):
+    xhat, g = x * rstd[..., None], dy * gamma
+    return rstd[..., None] * (g - xhat * (g * xhat).mean(-1, keepdims=True))
+
+
+@rule("rms_norm_gamma_grad")
+def _(c, dy, x, rstd, acc=0.0):
+    return acc + (dy * x * rstd[..., None]).reshape(-1, x.shape[-1]).sum(0)
+
+
 # Losses
 
 
@@ -348,6 +376,35 @@ def _(c, prediction, target, lengths, dsum):
 @rule("count")
 def _(c, lengths):
     return np.float64(c.attributes.get("per", 1.0) * lengths.sum())
+
+
+def _that_count(c, targets, lengths, classes):
+    """[batch, time]: which targets count."""
+    inside = (targets >= 0) & (targets < classes) & (targets != c.attributes.get("ignore_index", -100))
+    return inside & valid(lengths, targets.shape[1], 2)
+
+
+@rule("count_targets")
+def _(c, targets, lengths):
+    return np.float64(_that_count(c, targets, lengths, c.classes).sum())
+
+
+@rule("linear_cross_entropy")
+def _(c, x, w, targets, lengths):
+    counts, logits = _that_count(c, targets, lengths, w.shape[1]), x @ w
+    top = logits.max(-1)
+    lse = np.where(counts, top + np.log(np.exp(logits - top[..., None]).sum(-1)), 0.0)
+    told = np.take_along_axis(logits, np.where(counts, targets, 0)[..., None], -1)[..., 0]
+    return np.where(counts, lse - told, 0.0).sum(), lse
+
+
+@rule("linear_cross_entropy_grad")
+def _(c, x, w, targets, lengths, lse, dsum, acc=0.0):
+    counts = _that_count(c, targets, lengths, w.shape[1])
+    hot = np.arange(w.shape[1]) == targets[..., None]
+    dlogits = np.where(counts[..., None], dsum * (np.exp(x @ w - lse[..., None]) - hot), 0.0)
+    flat = dlogits.reshape(-1, w.shape[1])
+    return acc + x.reshape(len(flat), -1).T @ flat, dlogits @ w.T
 
 
 # Updates

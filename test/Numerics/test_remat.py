@@ -18,7 +18,12 @@ def compiled(folder, name: str, postnet: bool, *flags: str) -> tuple[Session, di
     """With a PostNet, whose running statistics a second forward must not move, the batch is not split."""
     source, library = folder / "model.mlir", folder / f"{name}.so"
     source.write_text(text(with_postnet(SIZES["tiny"]) if postnet else SIZES["tiny"]))
-    fixed = ["--batch=4", "--micro-batch=4" if postnet else "--micro-batch=2", "--bucket=text=12,frames=40", "--threads=1"]
+    fixed = [
+        "--batch=4",
+        "--micro-batch=4" if postnet else "--micro-batch=2",
+        "--bucket=text=12,frames=40",
+        "--threads=1",
+    ]
     command = [tool("tts-compile"), *fixed, *flags, source, "-o", library]
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
     return Session(library), json.loads((folder / f"{name}.plan.json").read_text())

@@ -268,10 +268,11 @@ Value Emitter::isValidTime(Value lengths, const Position &at) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, time, length);
 }
 
-Value Emitter::zeroInactive(Value value) {
+Value Emitter::whereActive(Value value, double otherwise) {
   if (!mask)
     return value;
-  return arith::SelectOp::create(b, mask, value, constantLike(value, 0));
+  return arith::SelectOp::create(b, mask, value,
+                                 constantLike(value, otherwise));
 }
 
 Value Emitter::combineLanes(Value value, Combine combine) {

@@ -86,8 +86,9 @@ public:
   /// Whether the time step of `at` (dimension 1) is below lengths[batch]:
   /// one bit, or one per lane where time is the chunk.
   mlir::Value isValidTime(mlir::Value lengths, const Position &at);
-  /// Zero in the lanes beyond the last column, for reductions.
-  mlir::Value zeroInactive(mlir::Value lanes);
+  /// `otherwise` in the lanes beyond the last column, for reductions.
+  mlir::Value whereActive(mlir::Value lanes, double otherwise);
+  mlir::Value zeroInactive(mlir::Value lanes) { return whereActive(lanes, 0); }
   using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
   /// 32 lanes to one number: 16 with 16, 8 with 8, 4, 2, 1.
   mlir::Value combineLanes(mlir::Value lanes, Combine combine);

@@ -69,6 +69,8 @@ void populateBatchNormRules(Rules &rules);
 void populateSoftmaxRules(Rules &rules);
 void populateDurationRules(Rules &rules);
 void populateRotaryRules(Rules &rules);
+void populateRmsNormRules(Rules &rules);
+void populateCrossEntropyRules(Rules &rules);
 
 } // namespace tts::kernels
 

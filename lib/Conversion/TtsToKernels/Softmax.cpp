@@ -13,6 +13,21 @@ using namespace mlir;
 namespace tts::kernels {
 
 namespace {
+/// Which query and which of all heads the row at `at` is: the heads of a group
+/// stand side by side under each query.
+template <typename OpT> struct Row {
+  Row(OpT op, Emitter &e, const Position &at)
+      : query(at.leading[2]), head(at.leading[1]) {
+    if (int64_t group = op.getGroup(); group > 1) {
+      Value member = arith::RemUIOp::create(e.builder(), query, e.index(group));
+      query = arith::DivUIOp::create(e.builder(), query, e.index(group));
+      head = e.offset(member, head, group);
+    }
+    query = e.offset(e.index(op.getFirstQuery()), query, 1);
+  }
+  Value query, head;
+};
+
 /// The valid keys of a row: those below the length and, if causal, not behind
 /// the query. Their number is at most that of the columns, so that lanes
 /// beyond the last column are not valid either.
@@ -22,7 +37,7 @@ struct Keys {
     atMost(e.integer(count.getType(), columns));
     if (op.getCausal())
       atMost(
-          e.toI32(e.offset(e.index(op.getFirstQuery() + 1), at.leading[2], 1)));
+          e.toI32(e.offset(e.index(1), Row<KeySoftmaxOp>(op, e, at).query, 1)));
   }
 
   Value valid() {
@@ -53,8 +68,9 @@ public:
     key = philox.key(e.emitScalar(op.getDraw(), e.index(0)), *op.getStream());
     update = philox.low(e.emitScalar(op.getDraw(), e.index(1)));
     utterance = philox.low(e.emitScalar(op.getUtterances(), at.leading[0]));
-    query = e.toI32(e.offset(e.index(op.getFirstQuery()), at.leading[2], 1));
-    head = e.toI32(e.offset({}, at.leading[1], int64_t(1) << 24));
+    Row<OpT> row(op, e, at);
+    query = e.toI32(row.query);
+    head = e.toI32(e.offset({}, row.head, int64_t(1) << 24));
   }
 
   /// Whether the keys of the current chunk are kept; a chunk starts at a

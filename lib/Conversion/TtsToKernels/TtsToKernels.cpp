@@ -186,6 +186,8 @@ static void populateRules(Rules &rules) {
   populateSoftmaxRules(rules);
   populateDurationRules(rules);
   populateRotaryRules(rules);
+  populateRmsNormRules(rules);
+  populateCrossEntropyRules(rules);
 }
 
 } // namespace kernels

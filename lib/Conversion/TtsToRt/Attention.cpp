@@ -5,6 +5,10 @@
 // heads is one batched product, one softmax and one more product; backward
 // computes its probabilities again. No tensor has time twice.
 //
+// Query heads that share a key head are rows of it, side by side under each
+// query: [batch, key heads, time · group, depth]. So a product over queries
+// sums their gradients of the keys, in the order of these rows.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -43,15 +47,16 @@ public:
       : builder(builder), loc(op.getLoc()), op(op),
         flat(cast<RankedTensorType>(op.getQ().getType())),
         batch(flat.getDimSize(0)), time(flat.getDimSize(1)),
-        heads(op.getHeads()), depth(flat.getDimSize(2) / heads),
-        timeFirst(type({batch, time, heads, depth})),
-        headFirst(type({batch, heads, time, depth})) {}
+        depth(flat.getDimSize(2) / op.getHeads()),
+        heads(cast<RankedTensorType>(op.getK().getType()).getDimSize(2) /
+              depth),
+        group(op.getHeads() / heads) {}
 
   /// The last queries first: under `causal` they alone reach every key, so
   /// their sums over queries overwrite and those of the others add.
   SmallVector<Block> getBlocks() {
     int64_t queries = getQueries(time);
-    int64_t bytes = time * heads * depth * flat.getElementTypeBitWidth() / 8;
+    int64_t bytes = heads * perKeyHead() * flat.getElementTypeBitWidth() / 8;
     int64_t utterances = getUtterances(batch, bytes);
     SmallVector<Block> blocks;
     for (int64_t begin = 0; begin < batch; begin += utterances)
@@ -64,30 +69,38 @@ public:
     return blocks;
   }
 
-  /// [batch, time, channels] as [batch, heads, time, depth].
+  /// [batch, time, channels] as [batch, key heads, time · rows, depth], `rows`
+  /// of them under each time step.
   Value split(Value x) {
-    if (heads == 1)
-      return alias(x, headFirst);
-    return SwapMiddleOp::create(builder, loc, headFirst, alias(x, timeFirst));
-  }
-
-  Value merge(Value x) {
+    int64_t rows = rowsOf(x);
     if (heads > 1)
-      x = SwapMiddleOp::create(builder, loc, timeFirst, x);
-    return alias(x, flat);
+      x = SwapMiddleOp::create(builder, loc, headFirst(rows),
+                               alias(x, timeFirst(rows)));
+    return alias(x, inRows(rows));
   }
 
-  /// Storage of [batch, heads, time, depth].
-  Value empty() const { return emitEmpty(builder, loc, headFirst); }
+  Value merge(Value x, Value like) {
+    int64_t rows = rowsOf(like);
+    if (heads > 1)
+      x = SwapMiddleOp::create(builder, loc, timeFirst(rows),
+                               alias(x, headFirst(rows)));
+    return alias(x, like.getType());
+  }
+
+  /// Storage of what `like` becomes by `split`.
+  Value empty(Value like) {
+    return emitEmpty(builder, loc, inRows(rowsOf(like)));
+  }
 
   /// Rows of the block times all its keys, x yᵀ.
   Value scores(Value x, Value y, Block block) {
-    Product product{block.rows, block.keys, depth};
+    int64_t rows = block.rows * group;
+    Product product{rows, block.keys, depth};
     product.transposeB = true;
-    batched(product, block, {perHead(), perHead(), block.rows * block.keys});
+    batched(product, block, {perHead(), perKeyHead(), rows * block.keys});
     product.offsetA = firstRow(block);
     product.offsetB = firstKey(block);
-    auto wide = type({block.utterances, heads, block.rows, block.keys});
+    auto wide = type({block.utterances, heads, rows, block.keys});
     return emitProduct(builder, loc, x, y, emitEmpty(builder, loc, wide),
                        product);
   }
@@ -102,8 +115,8 @@ public:
         builder, loc, s.getType(), s, ofBlock(op.getLengths(), block),
         drops ? ofBlock(op.getUtterances(), block) : Value(),
         drops ? op.getDraw() : Value(), scale(),
-        builder.getI64IntegerAttr(first), op.getCausalAttr(),
-        drops ? op.getRateAttr() : FloatAttr(),
+        builder.getI64IntegerAttr(first), groupOf(op.getCausal() || drops),
+        op.getCausalAttr(), drops ? op.getRateAttr() : FloatAttr(),
         drops ? op.getStreamAttr() : StringAttr());
   }
 
@@ -115,14 +128,15 @@ public:
         builder, loc, dp.getType(), drops ? p.getType() : Type(), p, dp,
         drops ? ofBlock(op.getUtterances(), block) : Value(), op.getDraw(),
         scale(), builder.getI64IntegerAttr(drops ? block.first : 0),
-        op.getRateAttr(), op.getStreamAttr());
+        groupOf(drops), op.getRateAttr(), op.getStreamAttr());
     return {grad.getDscores(), drops ? grad.getDropped() : p};
   }
 
   /// The block's rows of result = s·x.
   Value overKeys(Value s, Value x, Value result, Block block) {
-    Product product{block.rows, depth, block.keys};
-    batched(product, block, {block.rows * block.keys, perHead(), perHead()});
+    int64_t rows = block.rows * group;
+    Product product{rows, depth, block.keys};
+    batched(product, block, {rows * block.keys, perKeyHead(), perHead()});
     product.offsetB = firstKey(block);
     product.offsetC = firstRow(block);
     return emitProduct(builder, loc, s, x, result, product);
@@ -130,9 +144,10 @@ public:
 
   /// result (+)= sᵀ · the block's rows of x, for its keys.
   Value overQueries(Value s, Value x, Value result, Block block) {
-    Product product{block.keys, depth, block.rows};
+    int64_t rows = block.rows * group;
+    Product product{block.keys, depth, rows};
     product.transposeA = true;
-    batched(product, block, {block.rows * block.keys, perHead(), perHead()});
+    batched(product, block, {rows * block.keys, perHead(), perKeyHead()});
     product.offsetB = firstRow(block);
     product.offsetC = firstKey(block);
     product.beta = block.overwrites ? 0 : 1;
@@ -144,17 +159,38 @@ private:
     return RankedTensorType::get(shape, flat.getElementType());
   }
   Value alias(Value x, Type to) {
-    return rt::AliasOp::create(builder, loc, to, x, /*after=*/Value());
+    return x.getType() == to
+               ? x
+               : rt::AliasOp::create(builder, loc, to, x, /*after=*/Value());
   }
   FloatAttr scale() {
     return builder.getF64FloatAttr(1 / std::sqrt(double(depth)));
   }
-  /// Elements of one head of one utterance.
-  int64_t perHead() { return time * depth; }
+  /// What a softmax has to know of the group: nothing, where rows are alike.
+  IntegerAttr groupOf(bool matters) {
+    return builder.getI64IntegerAttr(matters ? group : 1);
+  }
+  /// How many rows of a key head `x` has under each time step: the group's
+  /// query heads, or one.
+  int64_t rowsOf(Value x) {
+    return cast<RankedTensorType>(x.getType()).getDimSize(2) / (heads * depth);
+  }
+  RankedTensorType timeFirst(int64_t rows) {
+    return type({batch, time, heads, rows * depth});
+  }
+  RankedTensorType headFirst(int64_t rows) {
+    return type({batch, heads, time, rows * depth});
+  }
+  RankedTensorType inRows(int64_t rows) {
+    return type({batch, heads, time * rows, depth});
+  }
+  /// Elements of one key head of one utterance: its keys; its queries.
+  int64_t perKeyHead() { return time * depth; }
+  int64_t perHead() { return perKeyHead() * group; }
   /// Where the block's keys and its queries start.
-  int64_t firstKey(Block block) { return block.begin * heads * perHead(); }
+  int64_t firstKey(Block block) { return block.begin * heads * perKeyHead(); }
   int64_t firstRow(Block block) {
-    return firstKey(block) + block.first * depth;
+    return block.begin * heads * perHead() + block.first * group * depth;
   }
   void batched(Product &product, Block block, std::array<int64_t, 3> strides) {
     product.batch = block.utterances * heads;
@@ -176,8 +212,8 @@ private:
   Location loc;
   OpT op;
   RankedTensorType flat;
-  int64_t batch, time, heads, depth;
-  RankedTensorType timeFirst, headFirst;
+  /// `heads` are those of the keys, each with `group` heads of the queries.
+  int64_t batch, time, depth, heads, group;
 };
 
 struct LowerAttention : OpRewritePattern<AttentionOp> {
@@ -186,11 +222,11 @@ struct LowerAttention : OpRewritePattern<AttentionOp> {
                                 PatternRewriter &rewriter) const override {
     Blocks<AttentionOp> blocks(rewriter, op);
     Value q = blocks.split(op.getQ()), k = blocks.split(op.getK()),
-          v = blocks.split(op.getV()), y = blocks.empty();
+          v = blocks.split(op.getV()), y = blocks.empty(op.getQ());
     for (Block block : blocks.getBlocks())
       y = blocks.overKeys(blocks.probabilities(q, k, block, /*dropped=*/true),
                           v, y, block);
-    rewriter.replaceOp(op, blocks.merge(y));
+    rewriter.replaceOp(op, blocks.merge(y, op.getQ()));
     return success();
   }
 };
@@ -202,7 +238,8 @@ struct LowerAttentionGrad : OpRewritePattern<AttentionGradOp> {
     Blocks<AttentionGradOp> blocks(rewriter, op);
     Value q = blocks.split(op.getQ()), k = blocks.split(op.getK()),
           v = blocks.split(op.getV()), dy = blocks.split(op.getDy());
-    Value dq = blocks.empty(), dk = blocks.empty(), dv = blocks.empty();
+    Value dq = blocks.empty(op.getQ()), dk = blocks.empty(op.getK()),
+          dv = blocks.empty(op.getV());
     for (Block block : blocks.getBlocks()) {
       Value p = blocks.probabilities(q, k, block, /*dropped=*/false);
       Value dp = blocks.scores(dy, v, block);
@@ -211,8 +248,9 @@ struct LowerAttentionGrad : OpRewritePattern<AttentionGradOp> {
       dq = blocks.overKeys(ds, k, dq, block);
       dk = blocks.overQueries(ds, q, dk, block);
     }
-    rewriter.replaceOp(op,
-                       {blocks.merge(dq), blocks.merge(dk), blocks.merge(dv)});
+    rewriter.replaceOp(op, {blocks.merge(dq, op.getQ()),
+                            blocks.merge(dk, op.getK()),
+                            blocks.merge(dv, op.getV())});
     return success();
   }
 };

@@ -27,6 +27,7 @@ struct Select : tts::impl::TtsSelectBase<Select> {
     populateLinearPatterns(patterns);
     populateConvolutionPatterns(patterns);
     populateAttentionPatterns(patterns);
+    populateCrossEntropyPatterns(patterns);
     populateRotaryPatterns(patterns);
     FrozenRewritePatternSet contractions(std::move(patterns));
     for (func::FuncOp program : programs) {

@@ -91,6 +91,16 @@ class BatchNorm1d(Module):
         return ops.batch_normalize(x, mean, rstd, self.weight, self.bias)
 
 
+class RmsNorm(Module):
+    def __init__(self, channels: int, epsilon: float = 1e-6):
+        super().__init__()
+        self.weight = Parameter((channels,), "ones")
+        self.epsilon = epsilon
+
+    def forward(self, x):
+        return ops.rms_norm(x, self.weight, self.epsilon)
+
+
 class Embedding(Module):
     def __init__(self, rows: int, channels: int, std: float = 1.0):
         super().__init__()

@@ -255,15 +255,26 @@ def attention(
 ) -> Value:
     """Multi-head self-attention over the keys below each utterance's length; `causal` hides the keys behind a query.
 
-    In training each probability is dropped at the rate `dropout`; the op's name is the stream of its random numbers.
+    Keys and values may have fewer heads than queries, a divisor of `heads`, as their channels tell. In training each
+    probability is dropped at the rate `dropout`; the op's name is the stream of its random numbers.
     """
     graph, place = q.graph, q.graph.op_name(name)
-    _require(q.type == k.type == v.type, place, f"q, k, v are {q.type}, {k.type}, {v.type}", "give three equal types")
+    given = f"q, k, v are {q.type}, {k.type}, {v.type}"
+    _require(k.type == v.type, place, given, "give k and v equal types")
+    _require(q.type.with_shape(()) == k.type.with_shape(()), place, given, "give one element type")
     _require_lengths(place, lengths, q)
     _require(q.shape[2] % heads == 0, place, f"{q.shape[2]} channels for {heads} heads", "choose a divisor")
+    depth = q.shape[2] // heads
+    _require(
+        k.shape[:2] == q.shape[:2] and k.shape[2] % depth == 0 and heads % (k.shape[2] // depth) == 0,
+        place,
+        given,
+        f"give keys of {depth} channels for each of a divisor of {heads} heads",
+    )
     _require(0.0 <= dropout < 1.0, place, f"dropout {dropout}", "give a rate in [0, 1)")
     operation = "attention " + ", ".join(x.name for x in (q, k, v, lengths))
-    types, attributes = f"{q.type}, {lengths.type}", {"heads": heads}
+    keys = "" if k.type == q.type else f" keys {k.type}"
+    types, attributes = f"{q.type}{keys}, {lengths.type}", {"heads": heads}
     if causal:
         attributes["causal"] = True
     if dropout > 0:
@@ -348,6 +359,22 @@ def batch_normalize(
     return x.graph.emit(place, f"batch_normalize {operands}", f"{x.type}, {mean.type}", [x.type])
 
 
+def rms_norm(x: Value, gamma: Value, epsilon: float = 1e-6, name: str = "rms_norm") -> Value:
+    """Divides the last dimension by its root mean square, then gamma."""
+    return rms_norm_with_statistics(x, gamma, epsilon, name)[0]
+
+
+def rms_norm_with_statistics(x: Value, gamma: Value, epsilon: float = 1e-6, name: str = "rms_norm"):
+    """The same with 1/root mean square of each row: [y, rstd]."""
+    place = x.graph.op_name(name)
+    _require(gamma.shape == x.shape[-1:], place, f"{x.type} with {gamma.type}", "give one number per channel")
+    statistic = x.type.with_shape(x.shape[:-1])
+    types = f"{x.type}, {gamma.type} to {statistic}"
+    return x.graph.emit(
+        place, f"rms_norm {x.name}, {gamma.name}", types, [x.type, statistic], {"epsilon": float(epsilon)}
+    )
+
+
 # Losses
 
 
@@ -380,3 +407,43 @@ def count(lengths: Value, per: float = 1.0, name: str = "count") -> Value:
     return graph.emit(
         graph.op_name(name), f"count {lengths.name}", f"{lengths.type} to {to}", [to], {"per": float(per)}
     )
+
+
+IGNORE_INDEX = -100  # as in PyTorch
+
+
+def _require_targets(place: str, targets: Value, lengths: Value):
+    _require(targets.type.dtype == "i32" and targets.type.rank == 2, place, f"targets are {targets.type}",
+             "give i32 [batch, time]")  # fmt: skip
+    _require_lengths(place, lengths, targets)
+
+
+def linear_cross_entropy(
+    x: Value, w: Value, targets: Value, lengths: Value, ignore_index: int = IGNORE_INDEX, name: str = "cross_entropy"
+) -> Value:
+    """Σ of the cross entropy of softmax(x·w) over the targets that count: a sum, to be divided by ops.count_targets.
+
+    `w` is [in, classes]. Neither `ignore_index` nor what lies outside the classes or beyond the lengths counts. The
+    logits of all steps never exist together.
+    """
+    place = x.graph.op_name(name)
+    _require_targets(place, targets, lengths)
+    _require(w.type.rank == 2, place, f"the weight is {w.type}", "give [in, classes]")
+    _require(x.shape == (*targets.shape, w.shape[0]), place, f"x is {x.type}, targets {targets.type}, w {w.type}",
+             "give [batch, time, in] and [in, classes]")  # fmt: skip
+    total, lse = x.type.with_shape(()), x.type.with_shape(targets.shape)
+    operands = ", ".join(v.name for v in (x, w, targets, lengths))
+    types = f"{x.type}, {w.type}, {targets.type}, {lengths.type} to {total}, {lse}"
+    attributes = {"ignore_index": ignore_index}
+    return x.graph.emit(place, f"linear_cross_entropy {operands}", types, [total, lse], attributes)[0]
+
+
+def count_targets(
+    targets: Value, lengths: Value, classes: int, ignore_index: int = IGNORE_INDEX, name: str = "count_targets"
+) -> Value:
+    """How many targets count: the denominator of ops.linear_cross_entropy."""
+    graph, place, to = targets.graph, targets.graph.op_name(name), TensorType(())
+    _require_targets(place, targets, lengths)
+    types = f"{targets.type}, {lengths.type} to {to}"
+    attributes = {"classes": classes, "ignore_index": ignore_index}
+    return graph.emit(place, f"count_targets {targets.name}, {lengths.name}", types, [to], attributes)

@@ -143,3 +143,38 @@ func.func @long(%q: tensor<10x600x512xf32> {tts.input = "q"}, %n: tensor<10xi32>
   %y = tts.attention %q, %q, %q, %n {heads = 2} : tensor<10x600x512xf32>, tensor<10xi32>
   return %y : tensor<10x600x512xf32>
 }
+
+// -----
+
+// Four query heads on two key heads: the two of a group are rows of their key head, side by side under each query, in
+// every product; dk and dv have the keys' two heads.
+// CHECK-LABEL: func.func @grouped(
+// CHECK: rt.launch @swap_middle_3x2x150x8xf32
+// CHECK: %[[Q:.*]] = rt.alias %{{.*}} : tensor<3x2x150x8xf32> to tensor<3x2x300x4xf32>
+// CHECK: rt.launch @swap_middle_3x2x150x4xf32
+// CHECK: rt.gemm %[[Q]], %[[K:.*]] into %{{.*}} <m = 44, n = 150, k = 4, {{.*}} batch = 6, strideA = 1200, strideB = 600, strideC = 6600> {offset_a = 1024 : i64}
+// CHECK: %[[P:.*]] = rt.launch @key_softmax_3x2x44x150xf32
+// CHECK: %[[DS:.*]] = rt.launch @key_softmax_grad_3x2x44x150xf32
+// CHECK: rt.gemm %[[P]], {{.*}} <m = 150, n = 4, k = 44, {{.*}} transposeA = true, transposeB = false, beta = 0, batch = 6, strideA = 6600, strideB = 1200, strideC = 600> {offset_b = 1024 : i64}
+// CHECK: rt.gemm %[[DS]], %[[K]] into {{.*}} <m = 44, n = 4, k = 150, {{.*}} strideA = 6600, strideB = 600, strideC = 1200> {offset_c = 1024 : i64}
+// CHECK: rt.gemm %[[DS]], %[[Q]] into {{.*}} <m = 150, n = 4, k = 44, {{.*}} strideC = 600> {offset_b = 1024 : i64}
+// CHECK: rt.gemm {{.*}} <m = 128, n = 128, k = 4
+// CHECK: tts.key_softmax {{.*}} {causal, first_query = 128 : i64, group = 2 : i64
+func.func @grouped(%q: tensor<3x150x16xf32> {tts.input = "q"}, %k: tensor<3x150x8xf32> {tts.input = "k"}, %n: tensor<3xi32> {tts.input = "n"})
+    -> (tensor<3x150x16xf32> {tts.output = "dq"}, tensor<3x150x8xf32> {tts.output = "dk"}, tensor<3x150x8xf32> {tts.output = "dv"})
+    attributes {tts.program = "backward"} {
+  %dq, %dk, %dv = tts.attention_grad %q, %q, %k, %k, %n {heads = 4, causal} : tensor<3x150x16xf32> keys tensor<3x150x8xf32>, tensor<3xi32>
+  return %dq, %dk, %dv : tensor<3x150x16xf32>, tensor<3x150x8xf32>, tensor<3x150x8xf32>
+}
+
+// -----
+
+// One key head: nothing is exchanged.
+// CHECK-LABEL: func.func @one_key_head(
+// CHECK-NOT: swap_middle
+// CHECK: return
+func.func @one_key_head(%q: tensor<3x150x16xf32> {tts.input = "q"}, %k: tensor<3x150x4xf32> {tts.input = "k"}, %n: tensor<3xi32> {tts.input = "n"})
+    -> (tensor<3x150x16xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
+  %y = tts.attention %q, %k, %k, %n {heads = 4, causal} : tensor<3x150x16xf32> keys tensor<3x150x4xf32>, tensor<3xi32>
+  return %y : tensor<3x150x16xf32>
+}

@@ -82,3 +82,26 @@ func.func @layer_norm(%x: !x, %gamma: tensor<8xf32>, %beta: tensor<8xf32>) -> (!
   %dgamma = tts.layer_norm_gamma_grad %y, %x, %mean, %rstd into %beta : tensor<8xf32> : !x, tensor<?x?xf32, #tts.dims<batch, text>> to tensor<8xf32>
   return %dx, %dgamma : !x, tensor<8xf32>
 }
+
+// CHECK-LABEL: func @rms_norm(
+func.func @rms_norm(%x: !x, %gamma: tensor<8xf32>) -> (!x, tensor<8xf32>) {
+  // CHECK: %{{.*}}, %[[RSTD:.*]] = tts.rms_norm %{{.*}}, %{{.*}} {epsilon = {{.*}} : f64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<8xf32> to tensor<?x?xf32, #tts.dims<batch, text>>
+  %y, %rstd = tts.rms_norm %x, %gamma {epsilon = 1.0e-6 : f64} : !x, tensor<8xf32> to tensor<?x?xf32, #tts.dims<batch, text>>
+  // CHECK: tts.rms_norm_grad %{{.*}}, %{{.*}}, %[[RSTD]], %{{.*}} : tensor<?x?x8xf32
+  %dx = tts.rms_norm_grad %y, %x, %rstd, %gamma : !x, tensor<?x?xf32, #tts.dims<batch, text>>, tensor<8xf32>
+  // CHECK: tts.rms_norm_gamma_grad %{{.*}}, %{{.*}}, %[[RSTD]] into %{{.*}} : tensor<8xf32> : tensor<?x?x8xf32
+  %dgamma = tts.rms_norm_gamma_grad %y, %x, %rstd into %gamma : tensor<8xf32> : !x, tensor<?x?xf32, #tts.dims<batch, text>> to tensor<8xf32>
+  return %dx, %dgamma : !x, tensor<8xf32>
+}
+
+!keys = tensor<?x?x4xf32, #tts.dims<batch, text, _>>
+
+// The type of keys stands where it is another than that of queries.
+// CHECK-LABEL: func @grouped_attention(
+func.func @grouped_attention(%q: !x, %k: !keys, %n: !lengths) -> (!x, !keys, !keys) {
+  // CHECK: %[[Y:.*]] = tts.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, heads = 4 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>> keys tensor<?x?x4xf32, #tts.dims<batch, text, _>>, tensor<?xi32, #tts.dims<batch>>
+  %y = tts.attention %q, %k, %k, %n {heads = 4 : i64, causal} : !x keys !keys, !lengths
+  // CHECK: tts.attention_grad %[[Y]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, heads = 4 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>> keys tensor<?x?x4xf32
+  %dq, %dk, %dv = tts.attention_grad %y, %q, %k, %k, %n {heads = 4 : i64, causal} : !x keys !keys, !lengths
+  return %dq, %dk, %dv : !x, !keys, !keys
+}

@@ -138,8 +138,32 @@ func.func @attention_lengths(%q: tensor<2x5x8xf32>, %n: tensor<5xi32>) {
 // -----
 
 func.func @attention_types(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %n: tensor<2xi32>) {
-  // expected-error @+1 {{failed to verify that all of {q, k, v, y} have same type}}
-  %0 = "tts.attention"(%q, %k, %k, %n) {heads = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>} : (tensor<2x5x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2xi32>) -> tensor<2x5x8xf32>
+  // expected-error @+1 {{dimension 1 of 'q' is 5, dimension 1 of 'k' is 6; they must be equal}}
+  %0 = tts.attention %q, %k, %k, %n {heads = 2 : i64} : tensor<2x5x8xf32> keys tensor<2x6x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @attention_keys_and_values(%q: tensor<2x5x8xf32>, %k: tensor<2x5x4xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{failed to verify that all of {k, v} have same type}}
+  %0 = "tts.attention"(%q, %k, %q, %n) {heads = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>} : (tensor<2x5x8xf32>, tensor<2x5x4xf32>, tensor<2x5x8xf32>, tensor<2xi32>) -> tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_group(%q: tensor<2x5x8xf32>, %k: tensor<2x5x6xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{'k' has 6 channels; expected 2 for each of a divisor of 4 heads}}
+  %0 = tts.attention %q, %k, %k, %n {heads = 4 : i64} : tensor<2x5x8xf32> keys tensor<2x5x6xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @attention_keys_element(%q: tensor<2x5x8xf32>, %k: tensor<2x5x8xf64>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{element types differ: 'q' has 'f32', 'k' has 'f64'; insert a tts.cast}}
+  %0 = tts.attention %q, %k, %k, %n {heads = 2 : i64} : tensor<2x5x8xf32> keys tensor<2x5x8xf64>, tensor<2xi32>
   return
 }
 
@@ -225,6 +249,14 @@ func.func @key_softmax_lengths(%s: tensor<2x1x5x5xf32>, %n: tensor<1xi32>) {
 
 // -----
 
+func.func @key_softmax_group(%s: tensor<2x1x5x5xf32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{5 rows are no multiple of 'group', 2}}
+  %0 = tts.key_softmax %s, %n {scale = 1.0 : f64, group = 2 : i64} : tensor<2x1x5x5xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
 func.func @key_softmax_grad_dropped(%p: tensor<2x1x5x5xf32>) {
   // expected-error @+1 {{gives dropped probabilities with dropout only}}
   %0:2 = "tts.key_softmax_grad"(%p, %p) {scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>) -> (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>)
@@ -268,5 +300,45 @@ func.func @layer_norm_elements(%x: tensor<2x5x8xf32>, %g: tensor<8xf64>) {
 func.func @layer_norm_statistics(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>) {
   // expected-error @+1 {{element types differ: 'x' has 'f32', 'mean' has 'f64'; insert a tts.cast}}
   %y, %m, %r = tts.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : tensor<2x5x8xf32>, tensor<8xf32> to tensor<2x5xf64>
+  return
+}
+
+// -----
+
+func.func @rms_norm_gamma(%x: tensor<2x5x8xf32>, %g: tensor<5xf32>) {
+  // expected-error @+1 {{dimension 2 of 'x' is 8, dimension 0 of 'gamma' is 5; they must be equal}}
+  %0:2 = tts.rms_norm %x, %g {epsilon = 1.0e-6 : f64} : tensor<2x5x8xf32>, tensor<5xf32> to tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_weight(%x: tensor<2x5x8xf32>, %w: tensor<7x9xf32>, %t: tensor<2x5xi32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{dimension 2 of 'x' is 8, dimension 0 of 'w' is 7; they must be equal}}
+  %0:2 = tts.linear_cross_entropy %x, %w, %t, %n : tensor<2x5x8xf32>, tensor<7x9xf32>, tensor<2x5xi32>, tensor<2xi32> to tensor<f32>, tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_time(%x: tensor<2x5x8xf32>, %w: tensor<8x9xf32>, %t: tensor<2x6xi32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{dimension 1 of 'x' is 5, dimension 1 of 'targets' is 6; they must be equal}}
+  %0:2 = tts.linear_cross_entropy %x, %w, %t, %n : tensor<2x5x8xf32>, tensor<8x9xf32>, tensor<2x6xi32>, tensor<2xi32> to tensor<f32>, tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_lse(%x: tensor<2x5x8xf32>, %w: tensor<8x9xf32>, %t: tensor<2x5xi32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{dimension 0 of 'x' is 2, dimension 0 of 'lse' is 3; they must be equal}}
+  %0:2 = tts.linear_cross_entropy %x, %w, %t, %n : tensor<2x5x8xf32>, tensor<8x9xf32>, tensor<2x5xi32>, tensor<2xi32> to tensor<f32>, tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @count_targets_lengths(%t: tensor<2x5xi32>, %n: tensor<3xi32>) {
+  // expected-error @+1 {{dimension 0 of 'targets' is 2, dimension 0 of 'lengths' is 3; they must be equal}}
+  %0 = tts.count_targets %t, %n {classes = 9 : i64} : tensor<2x5xi32>, tensor<3xi32> to tensor<f32>
   return
 }

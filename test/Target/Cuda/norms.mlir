@@ -36,3 +36,32 @@ func.func private @gamma_grad(%dy: tensor<4x5x250xf32>, %x: tensor<4x5x250xf32>,
   %dg = tts.layer_norm_gamma_grad %dy, %x, %m, %r into %a : tensor<250xf32> : tensor<4x5x250xf32>, tensor<4x5xf32> to tensor<250xf32>
   return %dg : tensor<250xf32>
 }
+
+// RMS norm: one tree, and one number a row.
+// CHECK-LABEL: llvm.func @tts_rms(
+// CHECK-SAME:    rt.range = 20
+// CHECK-COUNT-5: nvvm.shfl.sync down
+// CHECK:         llvm.call_intrinsic "llvm.sqrt"
+// PTX-LABEL: .entry tts_rms(
+// PTX:         sqrt.rn.f32
+func.func private @rms(%x: tensor<4x5x256xf32>, %g: tensor<256xf32>) -> (tensor<4x5x256xf32>, tensor<4x5xf32>) attributes {rt.kernel} {
+  %y, %r = tts.rms_norm %x, %g {epsilon = 1.0e-6 : f64} : tensor<4x5x256xf32>, tensor<256xf32> to tensor<4x5xf32>
+  return %y, %r : tensor<4x5x256xf32>, tensor<4x5xf32>
+}
+
+// CHECK-LABEL: llvm.func @tts_rms_grad(
+// CHECK-COUNT-5: nvvm.shfl.sync down
+// PTX-LABEL: .entry tts_rms_grad(
+// PTX:         shfl.sync.down.b32
+func.func private @rms_grad(%dy: tensor<4x5x256xf32>, %x: tensor<4x5x256xf32>, %r: tensor<4x5xf32>, %g: tensor<256xf32>) -> tensor<4x5x256xf32> attributes {rt.kernel} {
+  %dx = tts.rms_norm_grad %dy, %x, %r, %g : tensor<4x5x256xf32>, tensor<4x5xf32>, tensor<256xf32>
+  return %dx : tensor<4x5x256xf32>
+}
+
+// CHECK-LABEL: llvm.func @tts_rms_gamma(
+// PTX-LABEL: .entry tts_rms_gamma(
+// PTX:         add.rn.f32
+func.func private @rms_gamma(%dy: tensor<4x5x256xf32>, %x: tensor<4x5x256xf32>, %r: tensor<4x5xf32>, %a: tensor<256xf32>) -> (tensor<256xf32> {rt.tied = 3 : i64}) attributes {rt.kernel} {
+  %dg = tts.rms_norm_gamma_grad %dy, %x, %r into %a : tensor<256xf32> : tensor<4x5x256xf32>, tensor<4x5xf32> to tensor<256xf32>
+  return %dg : tensor<256xf32>
+}

@@ -240,6 +240,33 @@ TEST(EagerBytes, AFastSpeechBlockKeepsWhatPyTorchKeeps) {
             (30 + 2 + 4) * kChannels + kStatistics);
 }
 
+/// Of a last layer and its cross entropy over so many frames.
+int64_t ofCrossEntropy(int64_t classes, int64_t frames) {
+  std::string text = llvm::formatv(
+      R"(module attributes {{tts.buckets = [#tts.bucket<frames = {1}>]} {{
+        func.func @forward(%x: tensor<?x?x8xf32, #tts.dims<batch, frames, _>> {{tts.stash = "x"},
+            %w: tensor<8x{0}xf32> {{tts.param = "w"}, %t: tensor<?x?xi32, #tts.dims<batch, frames>> {{tts.input = "t"},
+            %n: tensor<?xi32, #tts.dims<batch>> {{tts.input = "n"})
+            -> (tensor<f32> {{tts.loss = "l"}) attributes {{tts.program = "forward"} {{
+          %s, %e = tts.linear_cross_entropy %x, %w, %t, %n : tensor<?x?x8xf32, #tts.dims<batch, frames, _>>, tensor<8x{0}xf32>, tensor<?x?xi32, #tts.dims<batch, frames>>, tensor<?xi32, #tts.dims<batch>> to tensor<f32>, tensor<?x?xf32, #tts.dims<batch, frames>>
+          return %s : tensor<f32>
+        }
+      })",
+      classes, frames);
+  MLIRContext context;
+  context.loadDialect<func::FuncDialect, TtsDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  EXPECT_TRUE(module) << text;
+  return module ? countEagerBytes(*module, 1, "fp32", 0) : 0;
+}
+
+TEST(EagerBytes, CrossEntropyKeepsLogitsTwice) {
+  auto perFrame = [](int64_t classes) {
+    return (ofCrossEntropy(classes, 300) - ofCrossEntropy(classes, 200)) / 100;
+  };
+  EXPECT_EQ(perFrame(2000) - perFrame(1000), 8 * 1000);
+}
+
 TEST(EagerBytes, DoublePrecisionDoublesAllButMasksAndSums) {
   // Masks: one byte for d and 2 d; log-sum-exps.
   int64_t masks = 3 * kChannels + 4 * kHeads;

@@ -43,8 +43,22 @@ template <typename T> std::string kernels() {
       func.func private @dropped_grad$K(%p: $X, %dp: $X, %u: tensor<2xi64>, %d: tensor<2xi64>) -> ($X {rt.tied = 1 : i64}, $X {rt.tied = 0 : i64}) attributes {rt.kernel} {
         %ds, %q = tts.key_softmax_grad %p, %dp dropout %u, %d {scale = 0.5 : f64, first_query = 5 : i64, rate = 0.3 : f64, stream = "$N"} : $X, tensor<2xi64>, tensor<2xi64> to $X
         return %ds, %q : $X, $X
+      }
+      func.func private @grouped_causal$K(%s: $G, %n: tensor<2xi32>) -> ($G {rt.tied = 0 : i64}) attributes {rt.kernel} {
+        %p = tts.key_softmax %s, %n {scale = 0.5 : f64, causal, first_query = 5 : i64, group = 2 : i64} : $G, tensor<2xi32>
+        return %p : $G
+      }
+      func.func private @grouped_dropped$K(%s: $G, %n: tensor<2xi32>, %u: tensor<2xi64>, %d: tensor<2xi64>) -> ($G {rt.tied = 0 : i64}) attributes {rt.kernel} {
+        %p = tts.key_softmax %s, %n dropout %u, %d {scale = 0.5 : f64, first_query = 5 : i64, group = 2 : i64, rate = 0.3 : f64, stream = "$N"} : $G, tensor<2xi32>, tensor<2xi64>, tensor<2xi64>
+        return %p : $G
+      }
+      func.func private @grouped_dropped_grad$K(%p: $G, %dp: $G, %u: tensor<2xi64>, %d: tensor<2xi64>) -> ($G {rt.tied = 1 : i64}, $G {rt.tied = 0 : i64}) attributes {rt.kernel} {
+        %ds, %q = tts.key_softmax_grad %p, %dp dropout %u, %d {scale = 0.5 : f64, first_query = 5 : i64, group = 2 : i64, rate = 0.3 : f64, stream = "$N"} : $G, tensor<2xi64>, tensor<2xi64> to $G
+        return %ds, %q : $G, $G
       })",
                  {{"X", "tensor<2x2x3x" + std::to_string(keys) + "x" +
+                            nameOf<T>() + ">"},
+                  {"G", "tensor<2x1x6x" + std::to_string(keys) + "x" +
                             nameOf<T>() + ">"},
                   {"K", std::to_string(keys)},
                   {"N", kStream}});
@@ -144,6 +158,49 @@ TYPED_TEST(Softmax, DropsByTheCountersOfQueryKeyAndHead) {
     run(compiled["dropped" + std::to_string(keys)],
         {scores, lengths, utterances, draw});
     expectSame(scores, expected, "keys " + std::to_string(keys));
+  }
+}
+
+/// Rows of two heads in a row, [utterance, head, query], as those of one key
+/// head, [utterance, query, head of the group].
+template <typename T>
+std::vector<T> grouped(const std::vector<T> &rows, int64_t keys) {
+  std::vector<T> moved(rows.size());
+  for (int64_t i = 0; i < int64_t(rows.size()); ++i) {
+    int64_t row = i / keys, query = row % kQueries,
+            head = row / kQueries % kHeads;
+    moved[((utteranceOf(row) * kQueries + query) * kHeads + head) * keys +
+          i % keys] = rows[i];
+  }
+  return moved;
+}
+
+/// Two query heads on one key head: the bits of two heads with keys of their
+/// own, causal and dropped alike.
+TYPED_TEST(Softmax, GroupsOfHeads) {
+  using T = TypeParam;
+  Compiled compiled(kernels<T>());
+  std::vector<int64_t> utterances = kUtterances, draw = kDraw;
+  for (int64_t keys : kKeys) {
+    std::string suffix = std::to_string(keys);
+    std::vector<int32_t> lengths = {int32_t(keys), int32_t(keys / 2)};
+    std::vector<T> scores = random<T>(kRows * keys, 1),
+                   together = grouped(scores, keys);
+    run(compiled["causal" + suffix], {scores, lengths});
+    run(compiled["grouped_causal" + suffix], {together, lengths});
+    expectSame(together, grouped(scores, keys), "causal" + suffix);
+    run(compiled["dropped" + suffix], {scores, lengths, utterances, draw});
+    run(compiled["grouped_dropped" + suffix],
+        {together, lengths, utterances, draw});
+    expectSame(together, grouped(scores, keys), "dropped" + suffix);
+    std::vector<T> gradient = random<T>(kRows * keys, 2),
+                   gradients = grouped(gradient, keys);
+    run(compiled["dropped_grad" + suffix],
+        {scores, gradient, utterances, draw});
+    run(compiled["grouped_dropped_grad" + suffix],
+        {together, gradients, utterances, draw});
+    expectSame(gradients, grouped(gradient, keys), "gradient" + suffix);
+    expectSame(together, grouped(scores, keys), "again" + suffix);
   }
 }
 

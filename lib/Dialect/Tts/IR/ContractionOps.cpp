@@ -1,4 +1,4 @@
-//===- ContractionOps.cpp - verifiers of contractions and norms ----------===//
+//===- ContractionOps.cpp - verifiers of contractions -------------------===//
 
 #include "ShapeChecks.h"
 
@@ -62,6 +62,23 @@ static LogicalResult verifyAttentionDropout(OpT op, int64_t heads) {
   return success();
 }
 
+/// Keys are as many as queries, of as many channels per head, and every key
+/// head serves as many query heads.
+template <typename OpT> static LogicalResult verifyKeys(OpT op, int64_t depth) {
+  if (failed(verifyRank(op, "k", op.getK(), 3, 3)) ||
+      failed(verifySameElement(op, "q", op.getQ(), "k", op.getK())))
+    return failure();
+  for (unsigned dim : {0, 1})
+    if (failed(verifySameDim(op, "q", op.getQ(), dim, "k", op.getK(), dim)))
+      return failure();
+  int64_t channels = getTensor(op.getK()).getDimSize(2), heads = op.getHeads();
+  if (channels % depth || channels == 0 || heads % (channels / depth))
+    return op.emitOpError()
+           << "'k' has " << channels << " channels; expected " << depth
+           << " for each of a divisor of " << heads << " heads";
+  return success();
+}
+
 template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   if (failed(verifyRank(op, "q", op.getQ(), 3, 3)) ||
       failed(
@@ -71,6 +88,8 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   if (heads <= 0 || channels % heads)
     return op.emitOpError()
            << channels << " channels do not divide into " << heads << " heads";
+  if (failed(verifyKeys(op, channels / heads)))
+    return failure();
   if (Value utterances = op.getUtterances())
     if (failed(
             verifySameDim(op, "q", op.getQ(), 0, "utterances", utterances, 0)))
@@ -88,28 +107,24 @@ LogicalResult SwapMiddleOp::verify() {
   return verifySameElement(*this, "x", getX(), "y", getY());
 }
 
+/// Every query of a block stands there with all heads of its group.
+template <typename OpT> static LogicalResult verifyGroup(OpT op, Value scores) {
+  int64_t rows = getTensor(scores).getDimSize(2), group = op.getGroup();
+  if (group <= 0 || rows % group)
+    return op.emitOpError()
+           << rows << " rows are no multiple of 'group', " << group;
+  return verifyAttentionDropout(op, getTensor(scores).getDimSize(1) * group);
+}
+
 LogicalResult KeySoftmaxOp::verify() {
   if (failed(verifySameDim(*this, "scores", getScores(), 0, "lengths",
                            getLengths(), 0)))
     return failure();
-  return verifyAttentionDropout(*this, getTensor(getScores()).getDimSize(1));
+  return verifyGroup(*this, getScores());
 }
 
 LogicalResult KeySoftmaxGradOp::verify() {
   if (bool(getDropped()) != bool(getDraw()))
     return emitOpError("gives dropped probabilities with dropout only");
-  return verifyAttentionDropout(*this,
-                                getTensor(getProbabilities()).getDimSize(1));
-}
-
-LogicalResult LayerNormOp::verify() {
-  int64_t rank = getTensor(getX()).getRank();
-  if (failed(verifySameElement(*this, "x", getX(), "gamma", getGamma())) ||
-      failed(verifySameElement(*this, "x", getX(), "mean", getMean())) ||
-      failed(verifyRank(*this, "mean", getMean(), rank - 1, rank - 1)))
-    return failure();
-  for (int64_t i = 0; i + 1 < rank; ++i)
-    if (failed(verifySameDim(*this, "x", getX(), i, "mean", getMean(), i)))
-      return failure();
-  return verifySameDim(*this, "x", getX(), rank - 1, "gamma", getGamma(), 0);
+  return verifyGroup(*this, getProbabilities());
 }

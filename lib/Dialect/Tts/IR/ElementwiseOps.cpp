@@ -18,11 +18,16 @@ struct AccumulateInPlace : OpRewritePattern<AccumulateOp> {
   LogicalResult matchAndRewrite(AccumulateOp op,
                                 PatternRewriter &rewriter) const override {
     auto producer = op.getX().getDefiningOp<AccumulatingOpInterface>();
-    if (!producer || producer.getAccumulator() || !op.getX().hasOneUse())
+    if (!producer || producer.getAccumulator() || !op.getX().hasOneUse() ||
+        op.getX() != producer->getResult(0))
       return failure();
     // The accumulator may be defined after the producer (a chain over several
-    // contributions), so the producer moves down to the accumulation.
-    rewriter.moveOpBefore(producer, op);
+    // contributions), so the producer moves down to the accumulation; but not
+    // past readers of its other results.
+    if (producer->getNumResults() == 1)
+      rewriter.moveOpBefore(producer, op);
+    else if (!isa<BlockArgument>(op.getAcc()))
+      return failure();
     rewriter.modifyOpInPlace(producer,
                              [&] { producer.setAccumulator(op.getAcc()); });
     rewriter.replaceOp(op, producer->getResult(0));

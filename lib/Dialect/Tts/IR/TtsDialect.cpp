@@ -18,6 +18,24 @@ using namespace tts;
 #define GET_ATTRDEF_CLASSES
 #include "tts/Dialect/Tts/IR/TtsOpsAttrs.cpp.inc"
 
+/// The type of queries; that of keys and values, where it is another.
+static ParseResult parseQueriesAndKeys(OpAsmParser &parser, Type &queries,
+                                       Type &keys) {
+  if (failed(parser.parseType(queries)))
+    return failure();
+  keys = queries;
+  if (failed(parser.parseOptionalKeyword("keys")))
+    return success();
+  return parser.parseType(keys);
+}
+
+static void printQueriesAndKeys(OpAsmPrinter &printer, Operation *,
+                                Type queries, Type keys) {
+  printer << queries;
+  if (keys != queries)
+    printer << " keys " << keys;
+}
+
 #define GET_OP_CLASSES
 #include "tts/Dialect/Tts/IR/TtsOps.cpp.inc"
 

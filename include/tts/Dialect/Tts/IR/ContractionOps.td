@@ -59,7 +59,7 @@ class Tts_AttentionDropout {
 }
 defvar Tts_Dropped = Tts_AttentionDropout<>;
 
-def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>, AttrSizedOperandSegments,
+def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "y"]>, AllTypesMatch<["k", "v"]>, AttrSizedOperandSegments,
     Tts_Differentiable, Tts_CostOfMany, DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface, ["actsInTrainingOnly"]>]> {
   let summary = "multi-head scaled dot-product self-attention with key lengths";
   let description = [{
@@ -68,6 +68,11 @@ def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>, 
     (Vaswani et al., arXiv:1706.03762, §3.2). With `causal` the query at t sees
     the keys s ≤ t only. A row without a valid key (an empty slot) gives 0,
     gradient 0, never NaN.
+
+    k and v may have fewer heads than q, told by their channels (their type
+    then follows the word `keys`): with `heads` = h and h/g key heads, head j of
+    q attends to head j/g of k and v (Ainslie et al., arXiv:2305.13245). Their
+    gradients sum over the g heads of a group.
 
     With `dropout` each probability is zeroed with probability `rate` and scaled
     by 1/(1-rate) else, in training only. The draw of (query t, key s, head h)
@@ -81,13 +86,14 @@ def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "k", "v", "y"]>, 
   let results = (outs Tts_FloatTensor:$y);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $lengths (`dropout` $utterances^ `,` $draw)? attr-dict
-    `:` type($q) `,` type($lengths) (`,` type($utterances)^ `,` type($draw))?
+    `:` custom<QueriesAndKeys>(type($q), type($k)) `,` type($lengths)
+    (`,` type($utterances)^ `,` type($draw))?
   }];
   let hasVerifier = 1;
 }
 
 def Tts_AttentionGradOp : Tts_Op<"attention_grad",
-    [AllTypesMatch<["dy", "q", "k", "v", "dq", "dk", "dv"]>, AttrSizedOperandSegments, Tts_CostOfMany]> {
+    [AllTypesMatch<["dy", "q", "dq"]>, AllTypesMatch<["k", "v", "dk", "dv"]>, AttrSizedOperandSegments, Tts_CostOfMany]> {
   let summary = "gradients of attention; the probabilities are computed and dropped again";
   let arguments = !con((ins Tts_FloatTensor:$dy, Tts_FloatTensor:$q, Tts_FloatTensor:$k,
                             Tts_FloatTensor:$v, Tts_Lengths:$lengths), Tts_Dropped.operands,
@@ -95,7 +101,8 @@ def Tts_AttentionGradOp : Tts_Op<"attention_grad",
   let results = (outs Tts_FloatTensor:$dq, Tts_FloatTensor:$dk, Tts_FloatTensor:$dv);
   let assemblyFormat = [{
     $dy `,` $q `,` $k `,` $v `,` $lengths (`dropout` $utterances^ `,` $draw)? attr-dict
-    `:` type($q) `,` type($lengths) (`,` type($utterances)^ `,` type($draw))?
+    `:` custom<QueriesAndKeys>(type($q), type($k)) `,` type($lengths)
+    (`,` type($utterances)^ `,` type($draw))?
   }];
   let hasVerifier = 1;
 }
@@ -116,14 +123,16 @@ def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [Tts_InPlaceOpInterface, AttrSizedO
     AllTypesMatch<["scores", "probabilities"]>]> {
   let summary = "softmax of scale · scores over the keys s < lengths[b]; 0 at the others";
   let description = [{
-    `scores` is [batch, heads, queries, keys]: a block of queries from
-    `first_query` on and the keys from 0 on. Made by Select from attention, in
-    place. No valid key: all 0. `causal` and `dropout` as in `tts.attention`.
+    `scores` is [batch, key heads, queries · group, keys]: a block of queries
+    from `first_query` on, each with the `group` heads that share a key head, and
+    the keys from 0 on. Made by Select from attention, in place. No valid key:
+    all 0. `causal` and `dropout` as in `tts.attention`.
   }];
   let arguments = !con((ins 4DTensorOf<[F32, F64, F16, BF16]>:$scores, Tts_Lengths:$lengths),
                        Tts_Dropped.operands,
                        (ins F64Attr:$scale, DefaultValuedAttr<I64Attr, "0">:$first_query,
-                            UnitAttr:$causal), Tts_Dropped.attributes);
+                            DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$causal),
+                       Tts_Dropped.attributes);
   let results = (outs Tts_FloatTensor:$probabilities);
   let assemblyFormat = [{
     $scores `,` $lengths (`dropout` $utterances^ `,` $draw)? attr-dict
@@ -143,8 +152,8 @@ def Tts_KeySoftmaxGradOp : Tts_Op<"key_softmax_grad", [Tts_InPlaceOpInterface, A
   }];
   let arguments = !con((ins 4DTensorOf<[F32, F64, F16, BF16]>:$probabilities, Tts_FloatTensor:$dprobabilities),
                        Tts_Dropped.operands,
-                       (ins F64Attr:$scale, DefaultValuedAttr<I64Attr, "0">:$first_query),
-                       Tts_Dropped.attributes);
+                       (ins F64Attr:$scale, DefaultValuedAttr<I64Attr, "0">:$first_query,
+                            DefaultValuedAttr<I64Attr, "1">:$group), Tts_Dropped.attributes);
   let results = (outs Tts_FloatTensor:$dscores, Optional<Tts_FloatTensor>:$dropped);
   let assemblyFormat = [{
     $probabilities `,` $dprobabilities (`dropout` $utterances^ `,` $draw)? attr-dict

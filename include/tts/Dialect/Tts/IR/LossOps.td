@@ -45,4 +45,89 @@ def Tts_CountOp : Tts_Op<"count"> {
   let assemblyFormat = "$lengths attr-dict `:` type($lengths) `to` type($n)";
 }
 
+//===-- cross entropy over classes ------------------------------------------===//
+
+def Tts_CountTargetsOp : Tts_Op<"count_targets"> {
+  let summary = "how many targets count: cross entropy's denominator";
+  let description = [{
+    `targets` is [batch, time]; those count that lie in [0, classes), are not
+    `ignore_index` (-100 as in PyTorch if not told) and stand at a step below the
+    utterance's length.
+  }];
+  let arguments = (ins 2DTensorOf<[I32]>:$targets, Tts_Lengths:$lengths, I64Attr:$classes,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Tts_Scalar:$n);
+  let assemblyFormat = "$targets `,` $lengths attr-dict `:` type($targets) `,` type($lengths) `to` type($n)";
+  let hasVerifier = 1;
+}
+
+def Tts_LinearCrossEntropyOp : Tts_Op<"linear_cross_entropy", [Tts_Differentiable, Tts_CostOfMany]> {
+  let summary = "Σ over targets that count of ln Σ_v e^l[v] - l[target], l = x·w";
+  let description = [{
+    The last layer and its loss at once: `x` is [batch, time, in], `w` [in,
+    classes], `targets` [batch, time]. Which of them count: `tts.count_targets`.
+    A sum, never a mean; all targets ignored give 0. `lse` is ln Σ_v e^l[v] of
+    each step, 0 where nothing counts, kept for the gradient.
+
+    Select works on chunks of steps, so that no tensor has steps times classes;
+    the gradient computes a chunk's logits again.
+  }];
+  let arguments = (ins Tts_FloatTensor:$x, 2DTensorOf<[F32, F64, F16, BF16]>:$w,
+                       2DTensorOf<[I32]>:$targets, Tts_Lengths:$lengths,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Tts_Scalar:$sum, 2DTensorOf<[F32, F64]>:$lse);
+  let assemblyFormat = [{
+    $x `,` $w `,` $targets `,` $lengths attr-dict
+    `:` type($x) `,` type($w) `,` type($targets) `,` type($lengths) `to` type($sum) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tts_LinearCrossEntropyGradOp : Tts_Op<"linear_cross_entropy_grad", [Tts_CostOfMany, AllTypesMatch<["x", "dx"]>,
+    DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
+  let summary = "dl = dsum · (e^(l - lse) - [v = target]) where a target counts, else 0; dw = xᵀ·dl, dx = dl·wᵀ";
+  let arguments = (ins Tts_FloatTensor:$x, 2DTensorOf<[F32, F64, F16, BF16]>:$w,
+                       2DTensorOf<[I32]>:$targets, Tts_Lengths:$lengths, 2DTensorOf<[F32, F64]>:$lse,
+                       Tts_Scalar:$dsum, Optional<Tts_FloatTensor>:$acc,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs 2DTensorOf<[F32, F64]>:$dw, Tts_FloatTensor:$dx);
+  let assemblyFormat = [{
+    $x `,` $w `,` $targets `,` $lengths `,` $lse `,` $dsum (`into` $acc^ `:` type($acc))? attr-dict
+    `:` type($x) `,` type($w) `,` type($targets) `,` type($lengths) `,` type($lse) `,` type($dsum) `to` type($dw)
+  }];
+}
+
+def Tts_TargetRowsOp : Tts_Op<"target_rows", [Tts_Pointwise, AllTypesMatch<["targets", "rows"]>]> {
+  let summary = "a target that counts, else -1; made by Select from cross entropy";
+  let arguments = (ins 2DTensorOf<[I32]>:$targets, Tts_Lengths:$lengths, I64Attr:$classes,
+                       I64Attr:$ignore_index);
+  let results = (outs 2DTensorOf<[I32]>:$rows);
+  let assemblyFormat = "$targets `,` $lengths attr-dict `:` type($targets) `,` type($lengths)";
+}
+
+def Tts_RowCrossEntropyOp : Tts_Op<"row_cross_entropy", [Tts_InPlaceOpInterface,
+    AllTypesMatch<["losses", "lse", "new_losses", "new_lse"]>]> {
+  let summary = "lse[r] = ln Σ_v e^l[r, v], losses[r] = lse[r] - l[r, target], for a chunk of rows";
+  let description = [{
+    Made by Select from cross entropy, in place: row i of `logits` [rows,
+    classes] is row `first_row` + i of the others, whose other rows stay. A
+    negative target gives 0 and 0.
+  }];
+  let arguments = (ins 2DTensorOf<[F32, F64, F16, BF16]>:$logits, 1DTensorOf<[I32]>:$targets,
+                       1DTensorOf<[F32, F64]>:$losses, 1DTensorOf<[F32, F64]>:$lse, I64Attr:$first_row);
+  let results = (outs 1DTensorOf<[F32, F64]>:$new_losses, 1DTensorOf<[F32, F64]>:$new_lse);
+  let assemblyFormat = "$logits `,` $targets `,` $losses `,` $lse attr-dict `:` type($logits) `,` type($targets) `,` type($lse)";
+  let extraClassDeclaration = Tts_InPlace<[2, 3]>.body;
+}
+
+def Tts_RowCrossEntropyGradOp : Tts_Op<"row_cross_entropy_grad", [Tts_InPlaceOpInterface,
+    AllTypesMatch<["logits", "dlogits"]>]> {
+  let summary = "dl[r, v] = dsum · (e^(l[r, v] - lse[r]) - [v = target[r]]), 0 for a negative target; in place of l";
+  let arguments = (ins 2DTensorOf<[F32, F64, F16, BF16]>:$logits, 1DTensorOf<[I32]>:$targets,
+                       1DTensorOf<[F32, F64]>:$lse, Tts_Scalar:$dsum);
+  let results = (outs 2DTensorOf<[F32, F64, F16, BF16]>:$dlogits);
+  let assemblyFormat = "$logits `,` $targets `,` $lse `,` $dsum attr-dict `:` type($logits) `,` type($targets) `,` type($lse) `,` type($dsum)";
+  let extraClassDeclaration = Tts_InPlace<[0]>.body;
+}
+
 #endif // TTS_DIALECT_TTS_IR_LOSSOPS_TD

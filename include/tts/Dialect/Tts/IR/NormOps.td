@@ -39,4 +39,33 @@ def Tts_LayerNormGammaGradOp : Tts_Op<"layer_norm_gamma_grad", [
   let assemblyFormat = "$dy `,` $x `,` $mean `,` $rstd (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($mean) `to` type($dgamma)";
 }
 
+def Tts_RmsNormOp : Tts_Op<"rms_norm", [AllTypesMatch<["x", "y"]>, Tts_Differentiable]> {
+  let summary = "y = x · rstd · gamma over the last dimension";
+  let description = [{
+    rstd = 1/√(Σx²/C + epsilon) (Zhang and Sennrich, arXiv:1910.07467), kept for
+    the gradient, shaped like `x` without its last dimension.
+  }];
+  let arguments = (ins Tts_FloatTensor:$x, 1DTensorOf<[F32, F64]>:$gamma, F64Attr:$epsilon);
+  let results = (outs Tts_FloatTensor:$y, Tts_FloatTensor:$rstd);
+  let assemblyFormat = "$x `,` $gamma attr-dict `:` type($x) `,` type($gamma) `to` type($rstd)";
+  let hasVerifier = 1;
+}
+
+def Tts_RmsNormGradOp : Tts_Op<"rms_norm_grad", [AllTypesMatch<["dy", "x", "dx"]>]> {
+  let summary = "dx = rstd · (g - xhat · Σ(g·xhat)/C), g = dy·gamma, xhat = x·rstd";
+  let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$rstd,
+                       1DTensorOf<[F32, F64]>:$gamma);
+  let results = (outs Tts_FloatTensor:$dx);
+  let assemblyFormat = "$dy `,` $x `,` $rstd `,` $gamma attr-dict `:` type($x) `,` type($rstd) `,` type($gamma)";
+}
+
+def Tts_RmsNormGammaGradOp : Tts_Op<"rms_norm_gamma_grad", [AllTypesMatch<["dy", "x"]>,
+    DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
+  let summary = "dgamma[c] = Σ over rows of dy[..., c] · x[..., c] · rstd";
+  let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$rstd,
+                       Optional<Tts_FloatTensor>:$acc);
+  let results = (outs 1DTensorOf<[F32, F64]>:$dgamma);
+  let assemblyFormat = "$dy `,` $x `,` $rstd (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($rstd) `to` type($dgamma)";
+}
+
 #endif // TTS_DIALECT_TTS_IR_NORMOPS_TD

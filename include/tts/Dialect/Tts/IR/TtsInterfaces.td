@@ -78,7 +78,7 @@ def Tts_StatefulOpInterface : OpInterface<"StatefulOpInterface"> {
 def Tts_AccumulatingOpInterface : OpInterface<"AccumulatingOpInterface"> {
   let cppNamespace = "::tts";
   let description = [{
-    The op can add its only result into an accumulator in place: it has an
+    The op can add its first result into an accumulator in place: it has an
     optional last operand `acc` of the result's type, and its result is
     acc + value. `tts.accumulate` folds into it.
   }];

@@ -40,6 +40,18 @@ int64_t Conv1dOp::getFlops() { return perRow(getX(), getW()); }
 int64_t Conv1dInputGradOp::getFlops() { return perRow(getDy(), getW()); }
 int64_t Conv1dFilterGradOp::getFlops() { return perRow(getX(), getDw()); }
 
+/// Of `matmuls` products like x·w, with five operations per logit.
+static int64_t crossEntropy(Value x, Value w, int64_t matmuls) {
+  return matmuls * perRow(x, w) + 5 * elements(x) / size(x, 2) * size(w, 1);
+}
+int64_t LinearCrossEntropyOp::getFlops() {
+  return crossEntropy(getX(), getW(), 1);
+}
+// The logits again, dx and dw.
+int64_t LinearCrossEntropyGradOp::getFlops() {
+  return crossEntropy(getX(), getW(), 3);
+}
+
 // q kᵀ and p v.
 int64_t AttentionOp::getFlops() {
   return attention(getQ(), getHeads(), getCausal(), 2);
@@ -67,8 +79,8 @@ int64_t Conv1dInputGradOp::getWorkspaceBytes() {
 int64_t Conv1dOp::getNumCalls() { return size(getW(), 0); }
 int64_t Conv1dInputGradOp::getNumCalls() { return size(getW(), 0); }
 
-/// `tensors` of q's size with heads before time, and `blocks` of scores of 64
-/// queries with all keys.
+/// `tensors` of q's size with heads before time (k's may be smaller), and
+/// `blocks` of scores of 64 queries with all keys.
 static int64_t attentionWorkspace(Value q, int64_t heads, int64_t tensors,
                                   int64_t blocks) {
   int64_t time = size(q, 1), perChannel = bytes(q) / size(q, 2) / time;
@@ -90,4 +102,27 @@ int64_t AttentionOp::getNumCalls() {
 }
 int64_t AttentionGradOp::getNumCalls() {
   return 7 + 7 * llvm::divideCeil(size(getQ(), 1), 64);
+}
+
+/// Chunks of steps: about as many as Select makes, see TtsToRt/CrossEntropy.
+static int64_t numChunks(Value targets, Value w) {
+  int64_t logits = elements(targets) * bytes(w) / size(w, 0);
+  return std::clamp<int64_t>(llvm::divideCeil(logits, 1 << 20), 1, 16);
+}
+/// The logits of one.
+static int64_t chunkBytes(Value targets, Value w) {
+  return elements(targets) * bytes(w) / size(w, 0) / numChunks(targets, w);
+}
+int64_t LinearCrossEntropyOp::getWorkspaceBytes() {
+  return chunkBytes(getTargets(), getW());
+}
+int64_t LinearCrossEntropyGradOp::getWorkspaceBytes() {
+  return chunkBytes(getTargets(), getW());
+}
+// Targets, zeros, sums; a product and a kernel for each chunk.
+int64_t LinearCrossEntropyOp::getNumCalls() {
+  return 5 + 2 * numChunks(getTargets(), getW());
+}
+int64_t LinearCrossEntropyGradOp::getNumCalls() {
+  return 1 + 4 * numChunks(getTargets(), getW());
 }

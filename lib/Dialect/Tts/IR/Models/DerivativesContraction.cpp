@@ -28,9 +28,9 @@ void Conv1dOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
 void AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
                                SmallVectorImpl<Value> &d) {
   GradientBuilder g(builder, *this);
-  Type type = getQ().getType();
+  Type queries = getQ().getType(), keys = getK().getType();
   auto gradients = g.makeOp<AttentionGradOp>(
-      type, type, type, dy[0], getQ(), getK(), getV(), getLengths(),
+      queries, keys, keys, dy[0], getQ(), getK(), getV(), getLengths(),
       getUtterances(), getDraw(), getHeadsAttr(), getCausalAttr(),
       getRateAttr(), getStreamAttr());
   d[0] = gradients.getDq();

@@ -19,6 +19,24 @@ static void addRows(GradientBuilder &g, OpBuilder &builder, Value x, Value rows,
   dx = dx ? g.add(dx, term) : term;
 }
 
+void RmsNormOp::buildAdjoint(OpBuilder &builder, ValueRange dresults,
+                             SmallVectorImpl<Value> &d) {
+  GradientBuilder g(builder, *this);
+  Value dy = dresults[0], drstd = dresults[1];
+  if (dy) {
+    d[0] = g.make<RmsNormGradOp>(getX(), dy, getX(), getRstd(), getGamma());
+    d[1] =
+        g.make<RmsNormGammaGradOp>(getGamma(), dy, getX(), getRstd(), Value());
+  }
+  if (!drstd)
+    return;
+  // rstd' = -rstd³ x/C.
+  int64_t channels = getGamma().getType().getDimSize(0);
+  Value cube = g.mul(getRstd(), g.mul(getRstd(), getRstd()));
+  Value slope = g.mul(g.scale(-1.0 / channels, drstd), cube);
+  addRows(g, builder, getX(), slope, getX(), d[0]);
+}
+
 void LayerNormOp::buildAdjoint(OpBuilder &builder, ValueRange dresults,
                                SmallVectorImpl<Value> &d) {
   GradientBuilder g(builder, *this);

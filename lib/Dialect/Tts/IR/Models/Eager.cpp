@@ -53,6 +53,17 @@ EagerRule layerNorm(LayerNormOp op, NeedsGradient) {
       EagerWidth::Full, {op.getX(), op.getMean(), op.getRstd()}, {}, {}, {}};
 }
 
+EagerRule rmsNorm(RmsNormOp op, NeedsGradient) {
+  return {EagerWidth::Full, {op.getX(), op.getRstd()}, {}, {}, {}};
+}
+
+/// A linear layer, then logits and their log-softmax in single precision: 8V.
+EagerRule crossEntropy(LinearCrossEntropyOp op, NeedsGradient needs) {
+  EagerRule rule = contraction(op, needs);
+  rule.beside = {{op.getLse(), 8 * op.getW().getType().getDimSize(1), 1}};
+  return rule;
+}
+
 template <typename OpT> EagerRule loss(OpT op, NeedsGradient) {
   return {EagerWidth::Full, {op.getPrediction(), op.getTarget()}, {}, {}, {}};
 }
@@ -149,6 +160,9 @@ void tts::attachEagerRules(MLIRContext &context) {
   TTS_EAGER(Conv1dOp, contraction<Conv1dOp>);
   TTS_EAGER(AttentionOp, attention);
   TTS_EAGER(LayerNormOp, layerNorm);
+  TTS_EAGER(RmsNormOp, rmsNorm);
+  TTS_EAGER(LinearCrossEntropyOp, crossEntropy);
+  TTS_EAGER(CountTargetsOp, keepsNothing<CountTargetsOp>);
   TTS_EAGER(L1LossOp, loss<L1LossOp>);
   TTS_EAGER(MseLossOp, loss<MseLossOp>);
 
