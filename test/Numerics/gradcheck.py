@@ -160,6 +160,16 @@ def _conv(name: str, taps: int, left: int | None) -> Case:
     return Case(name, lambda g, m: ops.conv1d(m.operand("x"), m.parameter("w", taps, 5, 4), left))
 
 
+def _depthwise(name: str, taps: int, left: int | None) -> Case:
+    return Case(name, lambda g, m: ops.depthwise_conv1d(m.operand("x"), m.parameter("w", taps, 5), left))
+
+
+def _split(g, m: Maker):
+    """The middle part goes unread."""
+    first, _, last = ops.split(m.operand("x", 9), [4, 1, 4])
+    return ops.mul(first, last)
+
+
 def _attention(heads: int, **options) -> Case:
     return Case(
         "_".join(["attention", str(heads), *options]),
@@ -193,6 +203,11 @@ def _cross_entropy(name: str, targets, **options) -> Case:
             m.operand("x"), m.parameter("w", 5, 7), m.integers("targets", targets), m.lengths, **options
         ),
     )
+
+
+def _rows(m: Maker):
+    """[batch, 5]"""
+    return ops.sum_to(m.operand("x"), [0, 2])
 
 
 def _layer_norm(m: Maker):
@@ -239,7 +254,7 @@ IDS = [[1, 0, 3, 3, 6, 2], [2, 2, 1, 0, 9, -2], [0] * 6]  # 9 and -2, in the pad
 TARGETS = [[1, 0, -100, 3, 6, 2], [2, 7, -1, 0, 5, 4], [0] * 6]  # 7 and -1 are no classes; 5, 4 stand in the padding
 
 CASES = [
-    *(_unary(n) for n in "neg abs relu gelu tanh sigmoid silu exp sin cos".split()),
+    *(_unary(n) for n in "neg abs relu gelu mish tanh sigmoid silu exp sin cos".split()),
     *(_unary(n, positive=True) for n in "log log1p sqrt rsqrt".split()),
     *(_binary(n, c) for n in "add sub mul div".split() for c in (5, None)),
     Case("broadcast_0", lambda g, m: ops.broadcast(m.parameter("x"), ("batch", "text"), [])),
@@ -248,7 +263,11 @@ CASES = [
     Case("sum_to_prefix", lambda g, m: ops.sum_to(m.operand("x"), [0, 1])),
     Case("sum_to_batch", lambda g, m: ops.sum_to(m.operand("x"), [0])),
     Case("sum_to_last", lambda g, m: ops.sum_to(m.operand("x"), [2])),
+    Case("broadcast_bc", lambda g, m: ops.broadcast(_rows(m), ("batch", "text", 5), [0, 2])),
+    Case("sum_to_time", lambda g, m: ops.sum_to(m.operand("x"), [0, 2])),
     Case("sum_to_all", lambda g, m: ops.sum_to(m.operand("x"), [])),
+    Case("concat", lambda g, m: ops.concat(m.operand("x", 3), m.operand("y", 1), m.operand("z", 4))),
+    Case("split", _split),
     Case("squeeze", lambda g, m: ops.squeeze(m.operand("x", 1), 2)),
     Case("unsqueeze", lambda g, m: ops.unsqueeze(m.operand("x", None), 2)),
     Case("mask_btc", lambda g, m: ops.mask(m.operand("x"), m.lengths), True),
@@ -268,6 +287,11 @@ CASES = [
     _conv("conv1d_one_tap", 1, None),
     _conv("conv1d_causal", 4, 3),
     _conv("conv1d_longer_than_the_text", 9, None),
+    Case("conv1d_groups", lambda g, m: ops.conv1d(m.operand("x", 6), m.parameter("w", 3, 2, 9), groups=3)),
+    Case("conv1d_many_groups", lambda g, m: ops.conv1d(m.operand("x", 8), m.parameter("w", 4, 1, 8), groups=8)),
+    _depthwise("depthwise_conv1d", 3, None),
+    _depthwise("depthwise_conv1d_causal", 4, 3),
+    _depthwise("depthwise_conv1d_longer_than_the_text", 13, None),
     _attention(1),
     _attention(2),
     _attention(2, causal=True),
@@ -281,6 +305,7 @@ CASES = [
     _cross_entropy("cross_entropy_ignores_a_class", TARGETS, ignore_index=3),
     Case("rms_norm", lambda g, m: _rms_norm(m)[0]),
     Case("rms_norm_statistics", _root_mean_squares),
+    Case("time_norm", lambda g, m: ops.time_norm(m.operand("x"))),
     Case("layer_norm", lambda g, m: _layer_norm(m)[0]),
     Case("layer_norm_statistics", _statistics),
     Case("batch_norm", _batch_norm),

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import interpreter
+import interpreter_updates  # noqa: F401 (its rules join the interpreter's)
 import ir
 from tts.runtime import RuntimeFailure
 

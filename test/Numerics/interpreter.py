@@ -57,6 +57,7 @@ RULES |= {
     "relu": lambda c, x: np.maximum(x, 0),
     "relu_grad": lambda c, x, y: np.where(x > 0, y, 0.0),
     "gelu": lambda c, x: x / 2 * (1 + np.tanh(SQRT_2_PI * (x + 0.044715 * x**3))),
+    "mish": lambda c, x: x * np.tanh(np.logaddexp(0, x)),
     "tanh": lambda c, x: np.tanh(x),
     "sigmoid": lambda c, x: 1 / (1 + np.exp(-x)),
     "silu": lambda c, x: x / (1 + np.exp(-x)),
@@ -85,6 +86,12 @@ def _(c, x, y):
     return y * ((1 + t) / 2 + x / 2 * (1 - t**2) * inner)
 
 
+@rule("mish_grad")
+def _(c, x, y):
+    t = np.tanh(np.logaddexp(0, x))
+    return y * (t + x * (1 - t * t) / (1 + np.exp(-x)))
+
+
 # Shapes and gathers
 
 
@@ -111,6 +118,16 @@ def _(c, x):
     return x.reshape(c.sizes[0])
 
 
+@rule("concat")
+def _(c, *parts):
+    return np.concatenate(parts, -1)
+
+
+@rule("split")
+def _(c, x):
+    return tuple(np.split(x, np.cumsum([size[-1] for size in c.sizes])[:-1], -1))
+
+
 @rule("mask")
 def _(c, x, lengths):
     return np.where(valid(lengths, x.shape[1], x.ndim), x, 0.0)
@@ -131,10 +148,17 @@ def _(c, ids, dy, acc=None):
 
 @rule("sinusoid")
 def _(c):
-    time, channels = c.sizes[0]
-    t, i = np.mgrid[:time, : channels // 2]
-    angle = t / 10000.0 ** (2 * i / channels)
-    return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(time, channels)
+    return _sinusoid(np.arange(c.sizes[0][0]), c.sizes[0][1])
+
+
+@rule("sinusoid_at")
+def _(c, x):
+    return _sinusoid(c.scale * x, c.sizes[0][1])
+
+
+def _sinusoid(places, channels: int):
+    angle = places[:, None] / 10000.0 ** (2 * np.arange(channels // 2) / channels)
+    return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(len(places), channels)
 
 
 @rule("rotary")
@@ -193,20 +217,42 @@ def _taps(x, taps: int, left: int):
     return np.stack([padded[:, j : j + x.shape[1]] for j in range(taps)])
 
 
+def _grouped(x, groups: int):
+    """The last dimension as [groups, channels of each]."""
+    return x.reshape(*x.shape[:-1], groups, -1)
+
+
 @rule("conv1d")
 def _(c, x, w):
-    return np.einsum("jbti,jio->bto", _taps(x, len(w), c.left), w)
+    groups = c.attributes.get("groups", 1)
+    taps = _grouped(_taps(x, len(w), c.left), groups)
+    return np.einsum("jbtgi,jigo->btgo", taps, _grouped(w, groups)).reshape(c.sizes[0])
 
 
 @rule("conv1d_input_grad")
 def _(c, dy, w):
-    flipped = w[::-1]
-    return np.einsum("jbto,jio->bti", _taps(dy, len(w), len(w) - 1 - c.left), flipped)
+    groups = c.attributes.get("groups", 1)
+    taps = _grouped(_taps(dy, len(w), len(w) - 1 - c.left), groups)
+    return np.einsum("jbtgo,jigo->btgi", taps, _grouped(w[::-1], groups)).reshape(c.sizes[0])
 
 
 @rule("conv1d_filter_grad")
 def _(c, x, dy, acc=0.0):
-    return acc + np.einsum("jbti,bto->jio", _taps(x, c.sizes[0][0], c.left), dy)
+    groups = c.attributes.get("groups", 1)
+    taps = _grouped(_taps(x, c.sizes[0][0], c.left), groups)
+    return acc + np.einsum("jbtgi,btgo->jigo", taps, _grouped(dy, groups)).reshape(c.sizes[0])
+
+
+@rule("depthwise_conv1d")
+def _(c, x, w):
+    if c.attributes.get("transposed"):
+        return np.einsum("jbtc,jc->btc", _taps(x, len(w), len(w) - 1 - c.left), w[::-1])
+    return np.einsum("jbtc,jc->btc", _taps(x, len(w), c.left), w)
+
+
+@rule("depthwise_conv1d_filter_grad")
+def _(c, x, dy, acc=0.0):
+    return acc + np.einsum("jbtc,btc->jc", _taps(x, c.sizes[0][0], c.left), dy)
 
 
 def _heads(x, heads: int):
@@ -350,6 +396,16 @@ def _(c, dy, x, rstd, acc=0.0):
     return acc + (dy * x * rstd[..., None]).reshape(-1, x.shape[-1]).sum(0)
 
 
+@rule("time_norm")
+def _(c, x):
+    return np.sqrt((x * x).sum(1))
+
+
+@rule("time_norm_grad")
+def _(c, x, n, dn):
+    return x * np.divide(dn, n, out=np.zeros_like(n), where=n != 0)[:, None]
+
+
 # Losses
 
 
@@ -405,44 +461,3 @@ def _(c, x, w, targets, lengths, lse, dsum, acc=0.0):
     dlogits = np.where(counts[..., None], dsum * (np.exp(x @ w - lse[..., None]) - hot), 0.0)
     flat = dlogits.reshape(-1, w.shape[1])
     return acc + x.reshape(len(flat), -1).T @ flat, dlogits @ w.T
-
-
-# Updates
-
-
-@rule("adamw")
-def _(c, p, g, m, v, settings, clip):
-    if not np.isfinite(clip):
-        return p, m, v
-    lr, beta1, beta2, epsilon, decay, c1, c2, _ = settings
-    g = clip * g
-    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
-    return p * (1 - lr * decay) - lr * (m * c1) / (np.sqrt(v * c2) + epsilon), m, v
-
-
-@rule("sgd")
-def _(c, p, g, settings, clip):
-    return p * (1 - settings[0] * settings[4]) - settings[0] * clip * g if np.isfinite(clip) else p
-
-
-@rule("ema")
-def _(c, e, p, settings, clip):
-    return settings[7] * e + (1 - settings[7]) * p if np.isfinite(clip) else e
-
-
-@rule("adopt")
-def _(c, state, fresh, clip):
-    return fresh if np.isfinite(clip) else state
-
-
-@rule("sum_squares")
-def _(c, x, acc=0.0):
-    return acc + np.float64((x * x).sum())
-
-
-@rule("clip_factor")
-def _(c, total):
-    norm = np.sqrt(total)
-    limit = c.attributes.get("max_norm")
-    factor = 1.0 if limit is None else min(1.0, limit / (norm + 1e-6))
-    return np.float64(factor if np.isfinite(norm) else np.nan), norm

@@ -69,3 +69,47 @@ def kept(shape, rate: float, stream: str, seed: int, update: int, utterances) ->
     words = _draws(seed, update, stream, utterances, steps[None].astype(np.uint64), quad[None].astype(np.uint64))
     draws = words.reshape(batch, time, -1)[:, :, :channels]
     return (draws >= np.uint32(int(rate * 2**32))).reshape(shape)
+
+
+def normal(shape, stream: str, seed: int, update: int, utterances) -> np.ndarray:
+    """Standard normal numbers, by Wichura's PPND7 (AS 241); `test_philox.py` compares with exact quantiles."""
+    batch, time, channels = (*shape, 1)[:3]
+    steps, quad = np.ogrid[:time, : (channels + 3) // 4]
+    words = _draws(seed, update, stream, utterances, steps[None].astype(np.uint64), quad[None].astype(np.uint64))
+    w = words.reshape(batch, time, -1)[:, :, :channels].astype(np.int64)
+    m = w % 2**31
+    p, q = (m + 0.5) / 2**32, (2**31 - 1 - m + 0.5) / 2**32
+    central = np.polyval([59.109374720, 159.29113202, 50.434271938, 3.3871327179], 0.180625 - q * q)
+    central *= q / np.polyval([67.187563600, 78.757757664, 17.895169469, 1.0], 0.180625 - q * q)
+    r = np.sqrt(-np.log(p)) - 1.6
+    tail = np.polyval([0.17023821103, 1.3067284816, 2.7568153900, 1.4234372777], r)
+    tail /= np.polyval([0.12021132975, 0.73700164250, 1.0], r)
+    size = np.where(q <= 0.425, central, tail)
+    return np.where(w >= 2**31, -size, size).reshape(shape)
+
+
+def _fractions(stream: str, seed: int, update: int, utterances) -> np.ndarray:
+    """[batch, 4] numbers of [0, 1) with 24 bits."""
+    zero = np.zeros(1, np.uint64)
+    return (_draws(seed, update, stream, utterances, zero, zero) >> np.uint32(8)) / 2.0**24
+
+
+def uniform(stream: str, seed: int, update: int, utterances) -> np.ndarray:
+    """A number of [0, 1) per utterance."""
+    return _fractions(stream, seed, update, utterances)[:, 0]
+
+
+def span_mask(shape, low: float, high: float, stream: str, seed: int, update: int, lengths, utterances) -> np.ndarray:
+    """[batch, time]: 1 in each utterance's span."""
+    u, v = _fractions(stream, seed, update, utterances)[:, :2].T
+    lengths = np.asarray(lengths)
+    count = ((low + (high - low) * u) * lengths).astype(np.int64)
+    first = ((lengths - count + 1) * v).astype(np.int64)
+    time = np.arange(shape[1])
+    return ((time >= first[:, None]) & (time < (first + count)[:, None])).astype(np.float64)
+
+
+def coin(rate: float, stream: str, seed: int, update: int) -> float:
+    """0 with probability `rate`, else 1; one flip an update."""
+    zero = np.zeros(1, np.uint64)
+    return float(_draws(seed, update, stream, [0], zero, zero)[0, 0] >= np.uint32(int(rate * 2**32)))

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import scipy.special
+import scipy.stats
 
 import philox
 
@@ -42,3 +44,36 @@ def test_mask_of_an_utterance_depends_on_nothing_else():
 def test_rate():
     assert abs(philox.kept((8, 100, 64), 0.1, "s", 1, 0, np.arange(8)).mean() - 0.9) < 0.005
     assert philox.kept((2, 5), 0.0, "s", 1, 0, [0, 1]).all()
+
+
+def test_normal_numbers():
+    """Each is the quantile that its word stands for, to what AS 241 promises; and they look normal."""
+    found = philox.normal((4, 50, 100), "s", 3, 2, np.arange(4))
+    steps, quads = np.ogrid[:50, :25]
+    words = philox.philox4x32((2, np.arange(4)[:, None, None], steps, quads), philox.key_of(3, "s"))
+    words = words.reshape(4, 50, 100).astype(np.float64)
+    p = (words % 2**31 + 0.5) / 2**32
+    expected = np.where(words >= 2**31, 1, -1) * scipy.special.ndtri(p)
+    np.testing.assert_allclose(found, expected, rtol=2e-7)
+    assert scipy.stats.kstest(found.ravel(), "norm").pvalue > 0.01
+    assert abs(found.mean()) < 0.02 and abs(found.std() - 1) < 0.02
+
+
+def test_spans():
+    ids, lengths = np.arange(2000), np.full(2000, 50)
+    spans = philox.span_mask((2000, 60), 0.7, 1.0, "s", 1, 4, lengths, ids)
+    counts, first = spans.sum(1), spans.argmax(1)
+    assert (spans[:, 50:] == 0).all() and counts.min() == 35 and counts.max() == 49
+    assert abs(counts.mean() - 0.85 * 50 + 0.5) < 0.3
+    rest = 50 - counts
+    assert (first <= rest).all() and abs((first / rest).mean() - 0.5) < 0.02
+    longer = philox.span_mask((1, 90), 0.7, 1.0, "s", 1, 4, [50], [7])
+    assert (longer[0, :60] == spans[7]).all()
+    assert philox.span_mask((2, 9), 0.7, 1.0, "s", 1, 4, [0, 1], [3, 4]).sum() == 0
+
+
+def test_coins():
+    """Flips of one stream agree: the lower threshold's zeros are the higher one's, too."""
+    low, high = (np.array([philox.coin(rate, "drop", 5, u) for u in range(2000)]) for rate in (0.2, 0.44))
+    assert abs(low.mean() - 0.8) < 0.03 and abs(high.mean() - 0.56) < 0.03
+    assert (high <= low).all()

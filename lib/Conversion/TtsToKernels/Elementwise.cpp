@@ -66,6 +66,28 @@ static Value geluGrad(Formula f, Value x, Value dy) {
   return f.mul(dy, f.add(left, right));
 }
 
+/// With e = e^x, tanh(ln(1 + e)) = n / (n + 2) for n = e·(e + 2); past 20 the
+/// quotient is 1 in f64, too, and e would overflow.
+struct Mish {
+  Mish(Formula f, Value x) : f(f) {
+    Value most = f.c(x, 20);
+    e = math::ExpOp::create(f.b, f.select(P::OGT, x, most, most, x));
+    n = f.mul(e, f.add(e, f.c(x, 2)));
+    n2 = f.add(n, f.c(x, 2));
+    tanh = f.div(n, n2);
+  }
+  Formula f;
+  Value e, n, n2, tanh;
+};
+
+/// mish'(x) = tanh + x · 4e(1 + e) / (n + 2)².
+static Value mishGrad(Formula f, Value x, Value dy) {
+  Mish m(f, x);
+  Value above = f.mul(f.mul(f.c(x, 4), m.e), f.add(f.c(x, 1), m.e));
+  Value slope = f.div(above, f.mul(m.n2, m.n2));
+  return f.mul(dy, f.add(m.tanh, f.mul(x, slope)));
+}
+
 static Value sign(Formula f, Value x) {
   Value zero = f.c(x, 0);
   Value negative = f.select(P::OLT, x, zero, f.c(x, -1), zero);
@@ -124,6 +146,11 @@ static void populateActivations(Rules &rules) {
   pointwise<GeluOp>(rules, [](Formula f, Operands x) { return gelu(f, x[0]); });
   pointwise<GeluGradOp>(
       rules, [](Formula f, Operands x) { return geluGrad(f, x[0], x[1]); });
+  pointwise<MishOp>(rules, [](Formula f, Operands x) {
+    return f.mul(x[0], Mish(f, x[0]).tanh);
+  });
+  pointwise<MishGradOp>(
+      rules, [](Formula f, Operands x) { return mishGrad(f, x[0], x[1]); });
   pointwise<SigmoidOp>(rules, [](Formula f, Operands x) {
     return f.div(f.c(x[0], 1), f.onePlusExpNeg(x[0]));
   });

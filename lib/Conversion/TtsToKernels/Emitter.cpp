@@ -16,7 +16,8 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 }
 
 bool Position::operator==(const Position &other) const {
-  return leading == other.leading && chunk == other.chunk && flat == other.flat;
+  return leading == other.leading && chunk == other.chunk &&
+         flat == other.flat && shift == other.shift;
 }
 
 Position Position::ofRow() const {
@@ -46,6 +47,7 @@ Value Emitter::emit(Value value, const Position &at) {
     memo.push_back({{value, at}, loaded});
     return loaded;
   }
+  assert(!at.shift && "rules know the emitter's chunk only");
   Operation *op = value.getDefiningOp();
   const Rules::Map *rule = rules.findMap(op);
   assert(rule && "the kernel's body was checked");
@@ -91,6 +93,8 @@ Value Emitter::address(ArrayRef<int64_t> shape, const Position &at) {
   assert(at.leading.size() + at.chunk == shape.size() &&
          "an index per dimension");
   Value first = at.chunk ? firstColumn : nullptr;
+  if (at.shift)
+    first = offset(first, index(1), at.shift);
   int64_t stride = at.chunk ? shape.back() : 1;
   if (at.row && at.rowSpace == shape)
     return at.chunk ? offset(first, at.row, stride) : at.row;

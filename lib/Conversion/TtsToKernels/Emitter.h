@@ -29,6 +29,8 @@ struct Position {
   bool chunk = false;
   /// The tensor is seen as one dimension, which is the chunk.
   bool flat = false;
+  /// In memory, the chunk stands so many columns further on than the emitter's.
+  int64_t shift = 0;
   /// `leading` as one number, if known, in a tensor of the shape `rowSpace`.
   mlir::Value row;
   llvm::ArrayRef<int64_t> rowSpace;

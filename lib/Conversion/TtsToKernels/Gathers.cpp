@@ -90,7 +90,7 @@ static Value bucketize(BucketizeOp op, Emitter &e, const Position &at) {
       .front();
 }
 
-/// t / 10000^(2i/C) in f64, i a channel pair or several.
+/// t / 10000^(2i/C) in f64, i a channel pair or several, t in f64.
 static Value angle(Emitter &e, Value time, Value pair, int64_t channels) {
   ImplicitLocOpBuilder &b = e.builder();
   Type f64 = b.getF64Type();
@@ -99,19 +99,19 @@ static Value angle(Emitter &e, Value time, Value pair, int64_t channels) {
       b, arith::MulFOp::create(b, e.constantLike(i, 2), i),
       e.constantLike(i, double(channels)));
   Value period = math::PowFOp::create(b, e.constantLike(i, 10000), exponent);
-  Value t = e.shapedLike(e.convertFloat(time, f64), period);
-  return arith::DivFOp::create(b, t, period);
+  return arith::DivFOp::create(b, e.shapedLike(time, period), period);
 }
 
-static Value sinusoid(SinusoidOp op, Emitter &e, const Position &at) {
+/// The channels at `at` of a [place, channel] result for one place, in f64.
+static Value sinusoidOf(Value place, RankedTensorType type, Emitter &e,
+                        const Position &at) {
   ImplicitLocOpBuilder &b = e.builder();
-  auto type = cast<RankedTensorType>(op.getY().getType());
   Value one = e.integer(b.getI64Type(), 1);
   Value channel = e.toI64(at.chunk ? e.column() : at.leading[1]);
   Value pair = arith::ShRUIOp::create(b, channel, one);
   if (at.chunk)
     pair = e.iota(pair, kLanes / 2);
-  Value a = angle(e, e.toI64(at.leading[0]), pair, type.getDimSize(1));
+  Value a = angle(e, place, pair, type.getDimSize(1));
   Value sine = math::SinOp::create(b, a), cosine = math::CosOp::create(b, a);
   Value both;
   if (at.chunk) {
@@ -123,9 +123,24 @@ static Value sinusoid(SinusoidOp op, Emitter &e, const Position &at) {
   return e.convertFloat(both, type.getElementType());
 }
 
+static Value sinusoid(SinusoidOp op, Emitter &e, const Position &at) {
+  Value time = e.toI64(at.leading[0]);
+  return sinusoidOf(e.convertFloat(time, e.builder().getF64Type()),
+                    op.getType(), e, at);
+}
+
+static Value sinusoidAt(SinusoidAtOp op, Emitter &e, const Position &at) {
+  Value x = e.convertFloat(e.emitScalar(op.getX(), at.leading[0]),
+                           e.builder().getF64Type());
+  Value scale = e.constantLike(x, op.getScale().convertToDouble());
+  return sinusoidOf(arith::MulFOp::create(e.builder(), scale, x), op.getType(),
+                    e, at);
+}
+
 void populateGatherRules(Rules &rules) {
   rules.map<EmbeddingOp>(embedding);
   rules.map<SinusoidOp>(sinusoid);
+  rules.map<SinusoidAtOp>(sinusoidAt);
   rules.flatMap<BucketizeOp>(bucketize);
   rules.whole<EmbeddingGradOp>(embeddingGrad);
 }

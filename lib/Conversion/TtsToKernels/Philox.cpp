@@ -89,6 +89,56 @@ Philox::Words Philox::draw(Words c, Value key) {
   return c;
 }
 
+std::pair<Value, Value> Philox::seedAndUpdate(Value draw) {
+  if (!draw)
+    return {e.integer(b.getI64Type(), 0), e.integer(b.getI64Type(), 0)};
+  return {e.emitScalar(draw, e.index(0)), e.emitScalar(draw, e.index(1))};
+}
+
+Value Philox::fraction(Value word) {
+  Value whole = e.convertFloat(shiftRight(word, 8), b.getF64Type());
+  return arith::MulFOp::create(b, whole,
+                               e.constantLike(whole, 1.0 / (1 << 24)));
+}
+
+/// Where the channels are the chunk, 8 counters give 4 of them each; where time
+/// is, every lane has a counter.
+Value Philox::element(Value draw, Value utterances, StringRef stream,
+                      int64_t rank, const Position &at) {
+  auto [seed, update] = seedAndUpdate(draw);
+  Value utterance = e.emitScalar(utterances, at.leading.front());
+  Value key = this->key(seed, stream);
+
+  bool hasChannels = rank == 3;
+  bool lanesAreTime = at.chunk && !hasChannels;
+  bool lanesAreChannels = at.chunk && hasChannels;
+  Value time =
+      lanesAreTime ? e.iota(e.toI32(e.column())) : e.toI32(at.leading[1]);
+  Value channel = e.integer(b.getI32Type(), 0);
+  if (hasChannels)
+    channel = e.toI32(at.chunk ? e.column() : at.leading[2]);
+  Value quad = shiftRight(channel, 2);
+  if (lanesAreChannels)
+    quad = e.iota(quad, kLanes / 4);
+  Value like = lanesAreTime ? time : quad;
+  Words words = this->draw({e.shapedLike(low(update), like),
+                            e.shapedLike(low(utterance), like),
+                            e.shapedLike(time, like), e.shapedLike(quad, like)},
+                           key);
+  if (lanesAreChannels)
+    return interleave(words);
+  if (!hasChannels)
+    return words[0];
+  Value word = arith::AndIOp::create(b, channel, e.integer(b.getI32Type(), 3));
+  Value drawn = words[3];
+  for (int i = 2; i >= 0; --i) {
+    Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, word,
+                                     e.integer(b.getI32Type(), i));
+    drawn = arith::SelectOp::create(b, is, words[i], drawn);
+  }
+  return drawn;
+}
+
 Value Philox::interleave(const Words &words) {
   auto two = [&](Value x, Value y) -> Value {
     return vector::InterleaveOp::create(b, x, y);

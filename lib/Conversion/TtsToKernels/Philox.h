@@ -26,6 +26,15 @@ public:
   mlir::Value low(mlir::Value x);
   /// The words of counters of one shape, scalars or lanes.
   Words draw(Words counter, mlir::Value key);
+  /// The word of the element (or of each lane) at a position of a [batch, time]
+  /// or [batch, time, channel] tensor, as `tts.dropout` says. Without `draw`
+  /// seed and update are 0.
+  mlir::Value element(mlir::Value draw, mlir::Value utterances,
+                      llvm::StringRef stream, int64_t rank, const Position &at);
+  /// {seed, update} of `draw`, or zeros.
+  std::pair<mlir::Value, mlir::Value> seedAndUpdate(mlir::Value draw);
+  /// ⌊word / 2⁸⌋ / 2²⁴ in f64.
+  mlir::Value fraction(mlir::Value word);
   /// Four words of each of 8 counters as 32 lanes.
   mlir::Value interleave(const Words &words);
   /// Whether an element with this draw survives dropout.

@@ -3,6 +3,7 @@
 #include "Rules.h"
 #include "Sums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 
 using namespace mlir;
@@ -61,6 +62,75 @@ static void reduceLeading(SumToOp op, Emitter &e) {
   });
 }
 
+/// Σ over the time steps of one utterance, at the current chunk of channels.
+static Value sumTime(Emitter &e, RankedTensorType type, Value batch,
+                     Term term) {
+  int64_t shape[] = {type.getDimSize(1), type.getDimSize(2)};
+  return sumColumns(e, shape, type.getElementType(), [&](const Position &row) {
+    Position at;
+    at.leading = {batch, row.leading.front()};
+    at.chunk = true;
+    return term(at);
+  });
+}
+
+/// A task per chunk of channels: `each` gets every utterance's [channel] row of
+/// a [batch, channel] result.
+static void
+forUtterances(Emitter &e, RankedTensorType type,
+              llvm::function_ref<void(Value batch, const Position &)> each) {
+  e.rangeOfChunks(type.getDimSize(2), /*hoist=*/false, [&] {
+    e.loop(e.index(0), e.index(type.getDimSize(0)), {},
+           [&](Value batch, ValueRange) {
+             Position at;
+             at.leading = {batch};
+             at.chunk = true;
+             each(batch, at);
+             return Emitter::Values();
+           });
+  });
+}
+
+/// One number per utterance and channel.
+static void reduceTime(SumToOp op, Emitter &e) {
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  forUtterances(e, type, [&](Value batch, const Position &at) {
+    Value sum = sumTime(e, type, batch, [&](const Position &step) {
+      return e.emit(op.getX(), step);
+    });
+    e.store(op.getY(), accumulated(e, op.getAcc(), sum, at), at);
+  });
+}
+
+static void timeNorm(TimeNormOp op, Emitter &e) {
+  ImplicitLocOpBuilder &b = e.builder();
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  forUtterances(e, type, [&](Value batch, const Position &at) {
+    Value squares = sumTime(e, type, batch, [&](const Position &step) -> Value {
+      Value x = e.emit(op.getX(), step);
+      return arith::MulFOp::create(b, x, x);
+    });
+    e.store(op.getN(), math::SqrtOp::create(b, squares), at);
+  });
+}
+
+static Value timeNormGrad(TimeNormGradOp op, Emitter &e, const Position &at) {
+  ImplicitLocOpBuilder &b = e.builder();
+  Position channel;
+  channel.leading = {at.leading.front()};
+  channel.chunk = at.chunk;
+  if (!at.chunk)
+    channel.leading.push_back(at.leading.back());
+  Value n = e.emit(op.getN(), channel), dn = e.emit(op.getDn(), channel);
+  Value zero = e.constantLike(n, 0);
+  Value isPositive =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, n, zero);
+  Value share = arith::SelectOp::create(b, isPositive,
+                                        arith::DivFOp::create(b, dn, n), zero);
+  Value x = e.emit(op.getX(), at);
+  return arith::MulFOp::create(b, x, share);
+}
+
 /// Nothing is summed: every dimension is kept.
 static void copyAll(SumToOp op, Emitter &e) {
   ArrayRef<int64_t> shape =
@@ -84,6 +154,8 @@ static void sumTo(SumToOp op, Emitter &e) {
     return copyAll(op, e);
   if (dims.front() == rank - 1)
     return reduceLeading(op, e);
+  if (int64_t(dims.back()) != int64_t(dims.size()) - 1)
+    return reduceTime(op, e);
   reduceTrailing(op, e);
 }
 
@@ -117,6 +189,8 @@ static Value count(CountOp op, Emitter &e, const Position &) {
 
 void populateReductionRules(Rules &rules) {
   rules.whole<SumToOp>(sumTo);
+  rules.whole<TimeNormOp>(timeNorm);
+  rules.map<TimeNormGradOp>(timeNormGrad);
   rules.whole<SumSquaresOp>(sumSquares);
   rules.flatMap<CountOp>(count);
 }

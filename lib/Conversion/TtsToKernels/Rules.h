@@ -60,6 +60,8 @@ private:
 void populateElementwiseRules(Rules &rules);
 void populateShapeRules(Rules &rules);
 void populateDropoutRules(Rules &rules);
+void populateDrawRules(Rules &rules);
+void populateDepthwiseRules(Rules &rules);
 void populateGatherRules(Rules &rules);
 void populateLossRules(Rules &rules);
 void populateOptimizerRules(Rules &rules);

@@ -1,4 +1,4 @@
-//===- Shapes.cpp - rules of broadcast, full, swap and mask ---------------===//
+//===- Shapes.cpp - rules of broadcast, full, parts, swap, mask ----------===//
 
 #include "Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,7 +27,45 @@ static Position underBroadcast(BroadcastOp op, const Position &at) {
   return inner;
 }
 
+static int64_t lastDim(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape().back();
+}
+
+/// Row by row, part after part: `move` gets the position in the part and the
+/// one in the whole tensor.
+static void forEachPart(
+    Emitter &e, Value whole, ValueRange parts,
+    llvm::function_ref<void(Value, const Position &, const Position &)> move) {
+  auto type = cast<RankedTensorType>(whole.getType());
+  e.rangeOfRows(type.getShape(), [&](const Position &row) {
+    Position inWhole = row;
+    for (Value part : parts) {
+      e.chunks(lastDim(part), {}, [&](ValueRange) {
+        move(part, row, inWhole);
+        return Emitter::Values();
+      });
+      inWhole.shift += lastDim(part);
+    }
+  });
+}
+
+static void concat(ConcatOp op, Emitter &e) {
+  forEachPart(e, op.getY(), op.getParts(),
+              [&](Value part, const Position &at, const Position &inWhole) {
+                e.store(op.getY(), e.emitLanes(part, at), inWhole);
+              });
+}
+
+static void split(SplitOp op, Emitter &e) {
+  forEachPart(e, op.getX(), op.getParts(),
+              [&](Value part, const Position &at, const Position &inWhole) {
+                e.store(part, e.emitLanes(op.getX(), inWhole), at);
+              });
+}
+
 void populateShapeRules(Rules &rules) {
+  rules.whole<ConcatOp>(concat);
+  rules.whole<SplitOp>(split);
   rules.flatMap<FullOp>([](FullOp op, Emitter &e, const Position &) -> Value {
     return e.constant(op.getType().getElementType(),
                       op.getValue().convertToDouble());

@@ -177,6 +177,8 @@ static void populateRules(Rules &rules) {
   populateElementwiseRules(rules);
   populateShapeRules(rules);
   populateDropoutRules(rules);
+  populateDrawRules(rules);
+  populateDepthwiseRules(rules);
   populateGatherRules(rules);
   populateLossRules(rules);
   populateOptimizerRules(rules);

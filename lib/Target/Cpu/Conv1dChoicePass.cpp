@@ -106,10 +106,13 @@ struct Conv1dChoice : tts::cpu::impl::Conv1dChoicePassBase<Conv1dChoice> {
   void runOnOperation() override {
     Chooser chooser(getOperation());
     getOperation().walk([&](Operation *op) {
-      if (auto conv = dyn_cast<Conv1dOp>(op))
+      // The library's convolution was measured without groups only.
+      auto conv = dyn_cast<Conv1dOp>(op);
+      auto grad = dyn_cast<Conv1dInputGradOp>(op);
+      if (conv && conv.getGroups() == 1)
         chooser.choose(op, conv.getX(), conv.getY(), conv.getW(),
                        conv.getLeft(), /*transpose=*/false);
-      else if (auto grad = dyn_cast<Conv1dInputGradOp>(op))
+      else if (grad && grad.getGroups() == 1)
         chooser.choose(op, grad.getDy(), grad.getDx(), grad.getW(),
                        grad.getLeft(), /*transpose=*/true);
     });

@@ -2,9 +2,11 @@
 
 import argparse
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
-from tts.data.errors import Parser
+from tts.data.errors import InputError, Parser
+from tts.nn.types import GraphError
 
 
 def bucket(text: str) -> dict[str, int]:
@@ -34,8 +36,16 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def parse_arguments(name: str, sizes, arguments=None) -> argparse.Namespace:
-    """Flags of `python -m tts.models.<name>`; what is not given stays None and keeps the size's own default."""
+RATES = {"dropout": "dropout in the blocks"}
+
+
+def parse_arguments(
+    name: str, sizes, arguments=None, rates: dict[str, str] = RATES, switches: dict[str, str] | None = None
+) -> argparse.Namespace:
+    """Flags of `python -m tts.models.<name>`; what is not given stays None and keeps the size's own default.
+
+    `rates` and `switches` are flags of the model's own, with what each says of itself.
+    """
     parser = Parser(
         prog=f"tts.models.{name}", description=f"Writes the {name} model as an MLIR file of the tts dialect."
     )
@@ -48,10 +58,22 @@ def parse_arguments(name: str, sizes, arguments=None) -> argparse.Namespace:
     parser.add_argument(
         "--bucket", type=bucket, action="append", metavar="text=N,frames=N", help="a length bucket (repeatable)"
     )
-    parser.add_argument("--dropout", type=rate, metavar="P", help="dropout in the blocks")
-    parser.add_argument("--variance-dropout", type=rate, metavar="P", help="dropout in the variance predictors")
-    parser.add_argument("--postnet", action="store_true", help="refine the mels by five convolutions (one bucket)")
+    for flag, told in rates.items():
+        parser.add_argument(f"--{flag}", type=rate, metavar="P", help=told)
+    for flag, told in (switches or {}).items():
+        parser.add_argument(f"--{flag}", action="store_true", help=told)
     return parser.parse_args(arguments)
+
+
+@contextmanager
+def graph_errors():
+    """A model that cannot be written is an error of what the user asked for."""
+    try:
+        yield
+    except GraphError as error:
+        place, _, rest = str(error).partition(": ")
+        wrong, _, remedy = rest.partition("; ")
+        raise InputError(place, wrong, remedy) from error
 
 
 def write_text(path: Path, text: str):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from tts import nn
 from tts.data.corpus import read_manifest
 from tts.data.errors import InputError, run_tool
-from tts.models.command_line import parse_arguments, write_text
+from tts.models.command_line import RATES, graph_errors, parse_arguments, write_text
 from tts.nn import ops
 
 PHONES, FRAMES = ("batch", "text"), ("batch", "frames")
@@ -348,7 +348,9 @@ def fitted(c: Config, manifest: dict, place: str) -> Config:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    told = parse_arguments("fastspeech2", SIZES, arguments)
+    rates = RATES | {"variance-dropout": "dropout in the variance predictors"}
+    switches = {"postnet": "refine the mels by five convolutions (one bucket)"}
+    told = parse_arguments("fastspeech2", SIZES, arguments, rates, switches=switches)
     config, features_hash = SIZES[told.size], None
     if told.corpus:
         manifest = read_manifest(told.corpus)
@@ -360,13 +362,9 @@ def main(arguments: list[str] | None = None) -> int:
         if getattr(told, name) is not None:
             changes[name] = getattr(told, name)
     config = replace(config, **changes)
-    try:
+    with graph_errors():
         write_text(told.output, text(config, features_hash))
         count = FastSpeech2(config).parameter_count(trainable_only=True)
-    except nn.GraphError as error:
-        place, _, rest = str(error).partition(": ")
-        wrong, _, remedy = rest.partition("; ")
-        raise InputError(place, wrong, remedy) from error
     sizes = json.dumps(list(config.buckets)).replace('"', "")
     print(
         f"{told.output}: FastSpeech 2 {told.size}{' with PostNet' if told.postnet else ''}, {count:,} parameters, batch {config.batch}, buckets {sizes}",

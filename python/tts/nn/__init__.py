@@ -1,10 +1,11 @@
 """A small library for writing models: modules in the style of PyTorch that write MLIR text of the `tts` dialect."""
 
-from tts.nn import ops
+from tts.nn import draws, ops
 from tts.nn.graph import Graph, Value
 from tts.nn.layers import (
     BatchNorm1d,
     Conv1d,
+    DepthwiseConv1d,
     Dropout,
     Embedding,
     LayerNorm,
@@ -21,6 +22,7 @@ from tts.nn.types import GraphError, TensorType
 __all__ = [
     "BatchNorm1d",
     "Conv1d",
+    "DepthwiseConv1d",
     "Dropout",
     "Embedding",
     "Graph",
@@ -35,6 +37,7 @@ __all__ = [
     "Sinusoid",
     "TensorType",
     "Value",
+    "draws",
     "linspace",
     "normal",
     "ops",

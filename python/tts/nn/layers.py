@@ -28,9 +28,9 @@ def add_bias(y: Value, bias: Value) -> Value:
 
 
 class Linear(Module):
-    def __init__(self, inputs: int, outputs: int, bias: bool = True):
+    def __init__(self, inputs: int, outputs: int, bias: bool = True, init: str | None = None):
         super().__init__()
-        self.weight = Parameter((inputs, outputs), fan_in_uniform(inputs))
+        self.weight = Parameter((inputs, outputs), init or fan_in_uniform(inputs))
         self.has_bias = bias
         if bias:
             self.bias = Parameter((outputs,), "zeros")
@@ -41,30 +41,51 @@ class Linear(Module):
 
 
 class Conv1d(Module):
-    """A convolution along time that keeps the length; `causal` reads the past only."""
+    """A convolution along time that keeps the length; `causal` reads the past only, `groups` mixes runs of channels."""
 
-    def __init__(self, inputs: int, outputs: int, kernel: int, bias: bool = True, causal: bool = False):
+    def __init__(
+        self, inputs: int, outputs: int, kernel: int, bias: bool = True, causal: bool = False, groups: int = 1
+    ):
         super().__init__()
-        self.weight = Parameter((kernel, inputs, outputs), fan_in_uniform(kernel * inputs))
+        each = inputs // groups
+        self.weight = Parameter((kernel, each, outputs), fan_in_uniform(kernel * each))
         self.left = kernel - 1 if causal else (kernel - 1) // 2
-        self.has_bias = bias
+        self.groups, self.has_bias = groups, bias
         if bias:
             self.bias = Parameter((outputs,), "zeros")
 
     def forward(self, x):
-        y = ops.conv1d(x, self.weight, self.left)
+        y = ops.conv1d(x, self.weight, self.left, self.groups)
         return add_bias(y, self.bias) if self.has_bias else y
 
 
-class LayerNorm(Module):
-    def __init__(self, channels: int, epsilon: float = 1e-5):
+class DepthwiseConv1d(Module):
+    """A centred convolution along time for each channel by itself."""
+
+    def __init__(self, channels: int, kernel: int):
         super().__init__()
-        self.weight = Parameter((channels,), "ones")
+        self.weight = Parameter((kernel, channels), fan_in_uniform(kernel))
         self.bias = Parameter((channels,), "zeros")
-        self.epsilon = epsilon
 
     def forward(self, x):
-        return ops.layer_norm(x, self.weight, self.bias, self.epsilon)
+        return add_bias(ops.depthwise_conv1d(x, self.weight), self.bias)
+
+
+class LayerNorm(Module):
+    """With weight and bias, or without `affine`: then 1 and 0 stand in their places."""
+
+    def __init__(self, channels: int, epsilon: float = 1e-5, affine: bool = True):
+        super().__init__()
+        self.channels, self.epsilon, self.affine = channels, epsilon, affine
+        if affine:
+            self.weight = Parameter((channels,), "ones")
+            self.bias = Parameter((channels,), "zeros")
+
+    def forward(self, x):
+        if self.affine:
+            return ops.layer_norm(x, self.weight, self.bias, self.epsilon)
+        one, zero = (ops.full(x.graph, value, (self.channels,)) for value in (1.0, 0.0))
+        return ops.layer_norm(x, one, zero, self.epsilon)
 
 
 class BatchNorm1d(Module):

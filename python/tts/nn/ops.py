@@ -3,7 +3,7 @@
 from tts.nn.graph import Graph, Value
 from tts.nn.types import GraphError, TensorType, float_text
 
-UNARY = "neg abs relu gelu tanh sigmoid silu exp log log1p sqrt rsqrt sin cos".split()
+UNARY = "neg abs relu gelu mish tanh sigmoid silu exp log log1p sqrt rsqrt sin cos".split()
 BINARY = "add sub mul div".split()
 
 
@@ -55,7 +55,7 @@ def _binary(mnemonic: str):
     return op
 
 
-neg, abs_, relu, gelu, tanh, sigmoid, silu, exp, log, log1p, sqrt, rsqrt, sin, cos = map(_unary, UNARY)
+neg, abs_, relu, gelu, mish, tanh, sigmoid, silu, exp, log, log1p, sqrt, rsqrt, sin, cos = map(_unary, UNARY)
 add, sub, mul, div = map(_binary, BINARY)
 
 
@@ -100,15 +100,39 @@ def broadcast(x: Value, shape, dims, name: str = "broadcast") -> Value:
 def sum_to(x: Value, dims, name: str = "sum_to") -> Value:
     """Sums over every dimension not in `dims`; `[]` gives one number."""
     place = x.graph.op_name(name)
-    prefix, last = list(range(len(dims))), [x.type.rank - 1]
+    prefix, last, over_time = list(range(len(dims))), [x.type.rank - 1], [0, 2] if x.type.rank == 3 else None
     _require(
-        list(dims) in (prefix, last),
+        list(dims) in (prefix, last, over_time),
         place,
         f"dims {list(dims)} of {x.type}",
-        "keep a prefix, the last dimension, or none",
+        "keep a prefix, the last dimension, all but time, or none",
     )
     to = x.type.with_shape(x.shape[d] for d in dims)
     return x.graph.emit(place, f"sum_to {x.name} dims {list(dims)}", f"{x.type} to {to}", [to])
+
+
+def concat(*parts: Value, name: str = "concat") -> Value:
+    """Tensors side by side along their last dimension."""
+    x = parts[0]
+    place = x.graph.op_name(name)
+    for part in parts:
+        _require(
+            isinstance(part.shape[-1], int) and part.type == x.type.with_shape((*x.shape[:-1], part.shape[-1])),
+            place,
+            f"{part.type} beside {x.type}",
+            "give parts that differ in their last dimension only",
+        )
+    to = x.type.with_shape((*x.shape[:-1], sum(part.shape[-1] for part in parts)))
+    names, types = ", ".join(part.name for part in parts), ", ".join(str(part.type) for part in parts)
+    return x.graph.emit(place, f"concat {names}", f"{types} to {to}", [to])
+
+
+def split(x: Value, sizes, name: str = "split") -> list[Value]:
+    """The last dimension in parts of these sizes."""
+    place, to = x.graph.op_name(name), [x.type.with_shape((*x.shape[:-1], size)) for size in sizes]
+    _require(sum(sizes) == x.shape[-1], place, f"{list(sizes)} of {x.shape[-1]} channels", "give sizes that add up")
+    parts = x.graph.emit(place, f"split {x.name}", f"{x.type} to {', '.join(map(str, to))}", to)
+    return parts if isinstance(parts, list) else [parts]
 
 
 def squeeze(x: Value, dim: int, name: str = "squeeze") -> Value:
@@ -169,6 +193,14 @@ def rotary(x: Value, table: Value, heads: int, name: str = "rotary") -> Value:
     return x.graph.emit(place, f"rotary {x.name}, {table.name}", types, [x.type], {"heads": heads})
 
 
+def sinusoid_at(x: Value, channels: int, scale: float = 1.0, name: str = "sinusoid_at") -> Value:
+    """Sinusoidal embedding [batch, channels] of one number per utterance."""
+    place, to = x.graph.op_name(name), x.type.with_shape((*x.shape, channels))
+    _require_float(place, x)
+    _require(channels % 2 == 0, place, f"{channels} channels", "give an even number, for sine and cosine pairs")
+    return x.graph.emit(place, f"sinusoid_at {x.name}", f"{x.type} to {to}", [to], {"scale": float(scale)})
+
+
 def bucketize(x: Value, boundaries: Value, name: str = "bucketize") -> Value:
     """How many boundaries lie strictly below each x."""
     place, to = x.graph.op_name(name), TensorType(x.shape, "i32")
@@ -223,8 +255,8 @@ def linear(x: Value, w: Value, transpose: bool = False, name: str = "linear") ->
     return x.graph.emit(place, f"linear {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to], attributes)
 
 
-def conv1d(x: Value, w: Value, left: int | None = None, name: str = "conv1d") -> Value:
-    """Convolution along time; `w` is [taps, in, out]; `left` zeros stand before, half the kernel by default."""
+def conv1d(x: Value, w: Value, left: int | None = None, groups: int = 1, name: str = "conv1d") -> Value:
+    """Convolution along time; `w` is [taps, in/groups, out]; `left` zeros stand before, half the kernel by default."""
     place = x.graph.op_name(name)
     _require(
         x.type.rank == 3 and w.type.rank == 3,
@@ -233,14 +265,30 @@ def conv1d(x: Value, w: Value, left: int | None = None, name: str = "conv1d") ->
         "give [batch, time, in] and [taps, in, out]",
     )
     _require(
-        x.shape[2] == w.shape[1],
+        x.shape[2] == w.shape[1] * groups and w.shape[2] % groups == 0,
         place,
-        f"{x.type} has {x.shape[2]} channels, the weight takes {w.shape[1]}",
-        "match them",
+        f"{x.type} has {x.shape[2]} channels, the weight takes {w.shape[1] * groups} and gives {w.shape[2]}",
+        f"match them, in {groups} equal groups" if groups > 1 else "match them",
+    )
+    attributes = {"left": (w.shape[0] - 1) // 2 if left is None else left}
+    if groups > 1:
+        attributes["groups"] = groups
+    to = x.type.with_shape((*x.shape[:2], w.shape[2]))
+    return x.graph.emit(place, f"conv1d {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to], attributes)
+
+
+def depthwise_conv1d(x: Value, w: Value, left: int | None = None, name: str = "depthwise_conv1d") -> Value:
+    """A convolution along time for each channel by itself; `w` is [taps, channel]."""
+    place = x.graph.op_name(name)
+    _require(
+        x.type.rank == 3 and w.type.rank == 2 and x.shape[2] == w.shape[1],
+        place,
+        f"{x.type} by {w.type}",
+        "give [batch, time, channel] and [taps, channel]",
     )
     left = (w.shape[0] - 1) // 2 if left is None else left
-    to = x.type.with_shape((*x.shape[:2], w.shape[2]))
-    return x.graph.emit(place, f"conv1d {x.name}, {w.name}", f"{x.type}, {w.type} to {to}", [to], {"left": left})
+    types = f"{x.type}, {w.type}"
+    return x.graph.emit(place, f"depthwise_conv1d {x.name}, {w.name}", types, [x.type], {"left": left})
 
 
 def attention(
@@ -373,6 +421,14 @@ def rms_norm_with_statistics(x: Value, gamma: Value, epsilon: float = 1e-6, name
     return x.graph.emit(
         place, f"rms_norm {x.name}, {gamma.name}", types, [x.type, statistic], {"epsilon": float(epsilon)}
     )
+
+
+def time_norm(x: Value, name: str = "time_norm") -> Value:
+    """The length √Σ x² of each channel over time, [batch, channel]."""
+    place = x.graph.op_name(name)
+    _require(x.type.rank == 3, place, f"x is {x.type}", "give [batch, time, channel]")
+    to = x.type.with_shape((x.shape[0], x.shape[2]))
+    return x.graph.emit(place, f"time_norm {x.name}", f"{x.type} to {to}", [to])
 
 
 # Losses

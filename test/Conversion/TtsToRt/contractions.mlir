@@ -44,3 +44,29 @@ func.func @filter_grad(%acc: tensor<1x8x4xf32> {tts.gradient = "w"}, %x: tensor<
   %dw = tts.conv1d_filter_grad %x, %dy into %acc : tensor<1x8x4xf32> {left = 0} : tensor<2x5x8xf32>, tensor<2x5x4xf32> to tensor<1x8x4xf32>
   return %dw : tensor<1x8x4xf32>
 }
+
+// With two groups and three utterances the unshifted tap is one batch over the groups, a shifted tap a batch over the
+// utterances of each group: rows of a group's channels lie `in` elements apart.
+// CHECK-LABEL: func.func @groups(
+// CHECK: rt.gemm {{.*}} <m = 15, n = 3, k = 4, lda = 8, ldb = 6, ldc = 6, {{.*}} beta = 0, batch = 2, strideA = 4, strideB = 3, strideC = 3> {offset_b = 24 : i64}
+// CHECK: rt.gemm {{.*}} <m = 4, {{.*}} beta = 1, batch = 3, strideA = 40, strideB = 0, strideC = 30> {offset_c = 6 : i64}
+// CHECK: rt.gemm {{.*}} <m = 4, {{.*}} batch = 3, {{.*}}> {offset_a = 4 : i64, offset_b = 3 : i64, offset_c = 9 : i64}
+// CHECK-COUNT-2: rt.gemm
+// CHECK-NOT: rt.gemm
+func.func @groups(%x: tensor<3x5x8xf32> {tts.input = "x"}, %w: tensor<3x4x6xf32> {tts.param = "w"})
+    -> (tensor<3x5x6xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
+  %y = tts.conv1d %x, %w {left = 1, groups = 2} : tensor<3x5x8xf32>, tensor<3x4x6xf32> to tensor<3x5x6xf32>
+  return %y : tensor<3x5x6xf32>
+}
+
+// More groups than utterances: a shifted tap is a batch over the groups.
+// CHECK-LABEL: func.func @many_groups(
+// CHECK: rt.gemm {{.*}} batch = 4, strideA = 2, strideB = 1, strideC = 1> {offset_b = 8 : i64}
+// CHECK: rt.gemm {{.*}} <m = 4, n = 1, k = 2, {{.*}} beta = 1, batch = 4, strideA = 2, strideB = 1, strideC = 1> {offset_c = 4 : i64}
+// CHECK: rt.gemm
+// CHECK-NOT: rt.gemm
+func.func @many_groups(%x: tensor<1x5x8xf32> {tts.input = "x"}, %w: tensor<3x2x4xf32> {tts.param = "w"})
+    -> (tensor<1x5x4xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
+  %y = tts.conv1d %x, %w {left = 1, groups = 4} : tensor<1x5x8xf32>, tensor<3x2x4xf32> to tensor<1x5x4xf32>
+  return %y : tensor<1x5x4xf32>
+}

@@ -105,3 +105,32 @@ func.func @grouped_attention(%q: !x, %k: !keys, %n: !lengths) -> (!x, !keys, !ke
   %dq, %dk, %dv = tts.attention_grad %y, %q, %k, %k, %n {heads = 4 : i64, causal} : !x keys !keys, !lengths
   return %dq, %dk, %dv : !x, !keys, !keys
 }
+
+// CHECK-LABEL: func @grouped_conv1d(
+func.func @grouped_conv1d(%x: !x, %w: tensor<3x4x6xf32>, %acc: tensor<3x4x6xf32>) -> tensor<3x4x6xf32> {
+  // CHECK: %[[Y:.*]] = tts.conv1d %{{.*}}, %{{.*}} {groups = 2 : i64, left = 1 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<3x4x6xf32> to tensor<?x?x6xf32, #tts.dims<batch, text, _>>
+  %0 = tts.conv1d %x, %w {left = 1 : i64, groups = 2 : i64} : !x, tensor<3x4x6xf32> to tensor<?x?x6xf32, #tts.dims<batch, text, _>>
+  // CHECK: tts.conv1d_filter_grad %{{.*}}, %[[Y]] into %{{.*}} : tensor<3x4x6xf32> {groups = 2 : i64, left = 1 : i64}
+  %1 = tts.conv1d_filter_grad %x, %0 into %acc : tensor<3x4x6xf32> {left = 1 : i64, groups = 2 : i64} : !x, tensor<?x?x6xf32, #tts.dims<batch, text, _>> to tensor<3x4x6xf32>
+  return %1 : tensor<3x4x6xf32>
+}
+
+// CHECK-LABEL: func @depthwise_conv1d(
+func.func @depthwise_conv1d(%x: !x, %w: tensor<7x8xf32>) -> tensor<7x8xf32> {
+  // CHECK: %[[Y:.*]] = tts.depthwise_conv1d %{{.*}}, %{{.*}} {left = 3 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<7x8xf32>
+  %0 = tts.depthwise_conv1d %x, %w {left = 3 : i64} : !x, tensor<7x8xf32>
+  // CHECK: tts.depthwise_conv1d %[[Y]], %{{.*}} {left = 3 : i64, transposed} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<7x8xf32>
+  %1 = tts.depthwise_conv1d %0, %w {left = 3 : i64, transposed} : !x, tensor<7x8xf32>
+  // CHECK: tts.depthwise_conv1d_filter_grad %{{.*}}, %{{.*}} into %{{.*}} : tensor<7x8xf32> {left = 3 : i64} : tensor<?x?x8xf32, #tts.dims<batch, text, _>> to tensor<7x8xf32>
+  %2 = tts.depthwise_conv1d_filter_grad %x, %1 into %w : tensor<7x8xf32> {left = 3 : i64} : !x to tensor<7x8xf32>
+  return %2 : tensor<7x8xf32>
+}
+
+// CHECK-LABEL: func @time_norm(
+func.func @time_norm(%x: !x) -> !x {
+  // CHECK: %[[N:.*]] = tts.time_norm %{{.*}} : tensor<?x?x8xf32, #tts.dims<batch, text, _>> to tensor<?x8xf32, #tts.dims<batch, _>>
+  %n = tts.time_norm %x : !x to tensor<?x8xf32, #tts.dims<batch, _>>
+  // CHECK: tts.time_norm_grad %{{.*}}, %[[N]], %[[N]] : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<?x8xf32, #tts.dims<batch, _>>
+  %dx = tts.time_norm_grad %x, %n, %n : !x, tensor<?x8xf32, #tts.dims<batch, _>>
+  return %dx : !x
+}

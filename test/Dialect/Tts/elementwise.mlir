@@ -52,7 +52,11 @@ func.func @binary(%x: tensor<8xf64>, %y: tensor<8xf64>) -> tensor<8xf64> {
   %4 = tts.relu_grad %3, %y : tensor<8xf64>
   // CHECK: %[[V5:.*]] = tts.gelu_grad %[[V4]], %[[Y]] : tensor<8xf64>
   %5 = tts.gelu_grad %4, %y : tensor<8xf64>
-  return %5 : tensor<8xf64>
+  // CHECK: %[[V6:.*]] = tts.mish_grad %[[V5]], %[[Y]] : tensor<8xf64>
+  %6 = tts.mish_grad %5, %y : tensor<8xf64>
+  // CHECK: tts.mish %[[V6]] : tensor<8xf64>
+  %7 = tts.mish %6 : tensor<8xf64>
+  return %7 : tensor<8xf64>
 }
 
 // CHECK-LABEL: func @accumulate(

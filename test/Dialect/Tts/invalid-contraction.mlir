@@ -342,3 +342,51 @@ func.func @count_targets_lengths(%t: tensor<2x5xi32>, %n: tensor<3xi32>) {
   %0 = tts.count_targets %t, %n {classes = 9 : i64} : tensor<2x5xi32>, tensor<3xi32> to tensor<f32>
   return
 }
+
+// -----
+
+func.func @groups_divide(%x: tensor<2x5x8xf32>, %w: tensor<3x2x8xf32>) {
+  // expected-error @+1 {{8 and 8 channels do not divide into 3 groups}}
+  %0 = tts.conv1d %x, %w {left = 1, groups = 3} : tensor<2x5x8xf32>, tensor<3x2x8xf32> to tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @group_size(%x: tensor<2x5x8xf32>, %w: tensor<3x8x8xf32>) {
+  // expected-error @+1 {{dimension 1 of 'w' is 8, expected 4, the channels of a group}}
+  %0 = tts.conv1d %x, %w {left = 1, groups = 2} : tensor<2x5x8xf32>, tensor<3x8x8xf32> to tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @depthwise_channels(%x: tensor<2x5x8xf32>, %w: tensor<3x4xf32>) {
+  // expected-error @+1 {{dimension 2 of 'x' is 8, dimension 1 of 'w' is 4; they must be equal}}
+  %0 = tts.depthwise_conv1d %x, %w {left = 1} : tensor<2x5x8xf32>, tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @depthwise_left(%x: tensor<2x5x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error @+1 {{'left' is 3, expected one of the 3 taps}}
+  %0 = tts.depthwise_conv1d %x, %w {left = 3} : tensor<2x5x8xf32>, tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @depthwise_elements(%x: tensor<2x5x8xf32>, %w: tensor<3x8xf64>) {
+  // expected-error @+1 {{element types differ: 'x' has 'f32', 'w' has 'f64'; insert a tts.cast}}
+  %0 = tts.depthwise_conv1d %x, %w {left = 1} : tensor<2x5x8xf32>, tensor<3x8xf64>
+  return
+}
+
+// -----
+
+func.func @time_norm_channels(%x: tensor<2x5x8xf32>) {
+  // expected-error @+1 {{dimension 2 of 'x' is 8, dimension 1 of 'n' is 5; they must be equal}}
+  %0 = tts.time_norm %x : tensor<2x5x8xf32> to tensor<2x5xf32>
+  return
+}

@@ -50,7 +50,7 @@ func.func @broadcast_element(%x: tensor<8xf32>) {
 // -----
 
 func.func @sum_to_middle(%x: tensor<2x5x8xf32>) {
-  // expected-error @+1 {{keeps leading dimensions, the last one, or none}}
+  // expected-error @+1 {{keeps leading dimensions, the last one, the first and the last of three, or none}}
   %0 = tts.sum_to %x dims [1] : tensor<2x5x8xf32> to tensor<5xf32>
   return
 }
@@ -324,5 +324,45 @@ func.func @rotary_heads(%x: tensor<2x5x2x4xf32>, %t: tensor<5x2xf32>) {
 func.func @rotary_time(%x: tensor<2x5x4xf32>, %t: tensor<6x4xf32>) {
   // expected-error @+1 {{dimension 1 of 'x' is 5, dimension 0 of 'table' is 6; they must be equal}}
   %0 = tts.rotary %x, %t {heads = 1} : tensor<2x5x4xf32>, tensor<6x4xf32>
+  return
+}
+
+// -----
+
+func.func @no_parts() {
+  // expected-error @+1 {{has no parts}}
+  %0 = "tts.concat"() : () -> tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @parts_together(%a: tensor<2x5x8xf32>) {
+  // expected-error @+1 {{parts have 16 channels together, the whole tensor has 11}}
+  %0 = tts.concat %a, %a : tensor<2x5x8xf32>, tensor<2x5x8xf32> to tensor<2x5x11xf32>
+  return
+}
+
+// -----
+
+func.func @parts_rows(%a: tensor<2x5x8xf32>) {
+  // expected-error @+1 {{dimension 1 of 'part' is 4, dimension 1 of 'whole' is 5; they must be equal}}
+  %0:2 = tts.split %a : tensor<2x5x8xf32> to tensor<2x5x4xf32>, tensor<2x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @parts_unknown(%a: tensor<2x?xf32, #tts.dims<_, text>>) {
+  // expected-error @+1 {{parts have a last dimension of known size}}
+  %0 = tts.concat %a : tensor<2x?xf32, #tts.dims<_, text>> to tensor<2x?xf32, #tts.dims<_, text>>
+  return
+}
+
+// -----
+
+func.func @sinusoid_at_batch(%t: tensor<3xf32>) {
+  // expected-error @+1 {{dimension 0 of 'x' is 3, dimension 0 of 'y' is 2; they must be equal}}
+  %0 = tts.sinusoid_at %t : tensor<3xf32> to tensor<2x8xf32>
   return
 }

@@ -66,3 +66,16 @@ func.func @length_regulate(%x: !x, %durations: !ids) -> !x {
   %1 = tts.length_regulate_grad %0, %durations : !y, !ids to !x
   return %1 : !x
 }
+
+// CHECK-LABEL: func @parts(
+func.func @parts(%a: !x, %b: tensor<?x?x3xf32, #tts.dims<batch, text, _>>, %t: tensor<?xf32, #tts.dims<batch>>) {
+  // CHECK: %[[W:.*]] = tts.concat %{{.*}}, %{{.*}} : tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<?x?x3xf32, #tts.dims<batch, text, _>> to tensor<?x?x11xf32, #tts.dims<batch, text, _>>
+  %0 = tts.concat %a, %b : !x, tensor<?x?x3xf32, #tts.dims<batch, text, _>> to tensor<?x?x11xf32, #tts.dims<batch, text, _>>
+  // CHECK: tts.split %[[W]] : tensor<?x?x11xf32, #tts.dims<batch, text, _>> to tensor<?x?x8xf32, #tts.dims<batch, text, _>>, tensor<?x?x3xf32, #tts.dims<batch, text, _>>
+  %1:2 = tts.split %0 : tensor<?x?x11xf32, #tts.dims<batch, text, _>> to !x, tensor<?x?x3xf32, #tts.dims<batch, text, _>>
+  // CHECK: tts.sum_to %{{.*}} dims [0, 2] : tensor<?x?x8xf32, #tts.dims<batch, text, _>> to tensor<?x8xf32, #tts.dims<batch, _>>
+  %2 = tts.sum_to %a dims [0, 2] : !x to tensor<?x8xf32, #tts.dims<batch, _>>
+  // CHECK: tts.sinusoid_at %{{.*}} {scale = 1.000000e+03 : f64} : tensor<?xf32, #tts.dims<batch>> to tensor<?x8xf32, #tts.dims<batch, _>>
+  %3 = tts.sinusoid_at %t {scale = 1000.0 : f64} : tensor<?xf32, #tts.dims<batch>> to tensor<?x8xf32, #tts.dims<batch, _>>
+  return
+}

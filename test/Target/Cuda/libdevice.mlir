@@ -28,3 +28,12 @@ func.func private @positions() -> tensor<40x96xf32> attributes {rt.kernel} {
   %y = tts.sinusoid : tensor<40x96xf32>
   return %y : tensor<40x96xf32>
 }
+
+// CHECK-LABEL: llvm.func @tts_places(
+// CHECK:         llvm.call @__nv_sin
+// CHECK-COUNT-4: nvvm.shfl.sync idx
+// PTX-LABEL: .entry tts_places(
+func.func private @places(%x: tensor<4xf32>) -> tensor<4x96xf32> attributes {rt.kernel} {
+  %y = tts.sinusoid_at %x {scale = 1000.0 : f64} : tensor<4xf32> to tensor<4x96xf32>
+  return %y : tensor<4x96xf32>
+}

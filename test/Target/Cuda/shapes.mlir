@@ -39,3 +39,20 @@ func.func private @full() -> tensor<7x5xf32> attributes {rt.kernel} {
   %y = tts.full 2.5 : tensor<7x5xf32>
   return %y : tensor<7x5xf32>
 }
+
+// Parts: a chunk of lanes stands elsewhere in the whole tensor, nothing moves between lanes.
+// CHECK-LABEL: llvm.func @tts_concat(
+// CHECK-NOT:     nvvm.shfl
+// PTX-LABEL: .entry tts_concat(
+func.func private @concat(%a: tensor<3x5x70xf32>, %b: tensor<3x5x7xf32>) -> tensor<3x5x77xf32> attributes {rt.kernel} {
+  %y = tts.concat %a, %b : tensor<3x5x70xf32>, tensor<3x5x7xf32> to tensor<3x5x77xf32>
+  return %y : tensor<3x5x77xf32>
+}
+
+// CHECK-LABEL: llvm.func @tts_split(
+// CHECK-NOT:     nvvm.shfl
+// PTX-LABEL: .entry tts_split(
+func.func private @split(%x: tensor<3x77xf32>) -> (tensor<3x70xf32>, tensor<3x7xf32>) attributes {rt.kernel} {
+  %a, %b = tts.split %x : tensor<3x77xf32> to tensor<3x70xf32>, tensor<3x7xf32>
+  return %a, %b : tensor<3x70xf32>, tensor<3x7xf32>
+}

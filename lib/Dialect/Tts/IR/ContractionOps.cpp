@@ -21,6 +21,13 @@ LogicalResult LinearOp::verify() {
   return verifySameDim(*this, "y", getY(), rank - 1, "w", getW(), 1 - in);
 }
 
+static LogicalResult verifyLeft(Operation *op, int64_t taps, int64_t left) {
+  if (left < 0 || left >= taps)
+    return op->emitOpError() << "'left' is " << left << ", expected one of the "
+                             << taps << " taps";
+  return success();
+}
+
 LogicalResult Conv1dOp::verify() {
   if (failed(verifyRank(*this, "x", getX(), 3, 3)) ||
       failed(verifyRank(*this, "y", getY(), 3, 3)) ||
@@ -28,14 +35,29 @@ LogicalResult Conv1dOp::verify() {
       failed(verifySameElement(*this, "x", getX(), "y", getY())) ||
       failed(verifySameDim(*this, "x", getX(), 0, "y", getY(), 0)) ||
       failed(verifySameDim(*this, "x", getX(), 1, "y", getY(), 1)) ||
-      failed(verifySameDim(*this, "x", getX(), 2, "w", getW(), 1)) ||
-      failed(verifySameDim(*this, "y", getY(), 2, "w", getW(), 2)))
+      failed(verifySameDim(*this, "y", getY(), 2, "w", getW(), 2)) ||
+      failed(verifyLeft(*this, getTensor(getW()).getDimSize(0), getLeft())))
     return failure();
-  int64_t taps = getTensor(getW()).getDimSize(0), left = getLeft();
-  if (left < 0 || left >= taps)
-    return emitOpError() << "'left' is " << left << ", expected one of the "
-                         << taps << " taps";
+  if (getGroups() == 1)
+    return verifySameDim(*this, "x", getX(), 2, "w", getW(), 1);
+  int64_t in = getTensor(getX()).getDimSize(2), groups = getGroups();
+  int64_t out = getTensor(getY()).getDimSize(2);
+  if (groups < 1 || in % groups || out % groups)
+    return emitOpError() << in << " and " << out
+                         << " channels do not divide into " << groups
+                         << " groups";
+  int64_t each = getTensor(getW()).getDimSize(1);
+  if (each != in / groups)
+    return emitOpError() << "dimension 1 of 'w' is " << each << ", expected "
+                         << in / groups << ", the channels of a group";
   return success();
+}
+
+LogicalResult DepthwiseConv1dOp::verify() {
+  if (failed(verifySameElement(*this, "x", getX(), "w", getW())) ||
+      failed(verifySameDim(*this, "x", getX(), 2, "w", getW(), 1)))
+    return failure();
+  return verifyLeft(*this, getTensor(getW()).getDimSize(0), getLeft());
 }
 
 /// Counters of attention's draws hold 8 bits of head, 24 of key / 4.
@@ -127,4 +149,11 @@ LogicalResult KeySoftmaxGradOp::verify() {
   if (bool(getDropped()) != bool(getDraw()))
     return emitOpError("gives dropped probabilities with dropout only");
   return verifyGroup(*this, getProbabilities());
+}
+
+LogicalResult TimeNormOp::verify() {
+  if (failed(verifySameElement(*this, "x", getX(), "n", getN())) ||
+      failed(verifySameDim(*this, "x", getX(), 0, "n", getN(), 0)))
+    return failure();
+  return verifySameDim(*this, "x", getX(), 2, "n", getN(), 1);
 }

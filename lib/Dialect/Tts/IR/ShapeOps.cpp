@@ -36,11 +36,48 @@ LogicalResult SumToOp::verify() {
   bool prefix = getDims().empty() ||
                 getDims().back() == static_cast<int64_t>(getDims().size()) - 1;
   bool column = getDims().size() == 1 && getDims()[0] == rank - 1;
-  if (!prefix && !column)
-    return emitOpError("keeps leading dimensions, the last one, or none");
+  bool overTime = rank == 3 && getDims() == ArrayRef<int64_t>{0, 2};
+  if (!prefix && !column && !overTime)
+    return emitOpError("keeps leading dimensions, the last one, the first and "
+                       "the last of three, or none");
   if (getAcc() && getAcc().getType() != getY().getType())
     return emitOpError("'acc' must have the result's type");
   return success();
+}
+
+/// `whole`'s last dimension is that of `parts` together; the others agree.
+static LogicalResult verifyParts(Operation *op, Value whole, ValueRange parts) {
+  if (parts.empty())
+    return op->emitOpError("has no parts");
+  int64_t rank = getTensor(whole).getRank(), together = 0;
+  for (Value part : parts) {
+    if (failed(verifyRank(op, "part", part, rank, rank)) ||
+        failed(verifySameElement(op, "part", part, "whole", whole)))
+      return failure();
+    for (int64_t i = 0; i + 1 < rank; ++i)
+      if (failed(verifySameDim(op, "part", part, i, "whole", whole, i)))
+        return failure();
+    if (getTensor(part).isDynamicDim(rank - 1))
+      return op->emitOpError("parts have a last dimension of known size");
+    together += getTensor(part).getDimSize(rank - 1);
+  }
+  if (together != getTensor(whole).getDimSize(rank - 1))
+    return op->emitOpError() << "parts have " << together
+                             << " channels together, the whole tensor has "
+                             << getTensor(whole).getDimSize(rank - 1);
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  return verifyParts(*this, getY(), getParts());
+}
+
+LogicalResult SplitOp::verify() {
+  return verifyParts(*this, getX(), getParts());
+}
+
+LogicalResult SinusoidAtOp::verify() {
+  return verifySameDim(*this, "x", getX(), 0, "y", getY(), 0);
 }
 
 /// `large` is `small` with a dimension of size 1 at `dim`.

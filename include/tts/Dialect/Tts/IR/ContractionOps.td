@@ -28,8 +28,13 @@ def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_CostOfMany, Tts_Tim
   let description = [{
     `x` is [batch, time, in], `w` [taps, in, out], zeros outside [0, time).
     `left` = (taps-1)/2 keeps an odd kernel centred, taps-1 makes it causal.
+
+    With `groups` > 1 the channels of both sides fall into that many equal runs
+    and a run of the result reads its own run of `x` only: `w` is
+    [taps, in/groups, out].
   }];
-  let arguments = (ins Tts_FloatTensor:$x, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left);
+  let arguments = (ins Tts_FloatTensor:$x, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left,
+                       DefaultValuedAttr<I64Attr, "1">:$groups);
   let results = (outs Tts_FloatTensor:$y);
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `to` type($y)";
   let hasVerifier = 1;
@@ -37,7 +42,8 @@ def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_CostOfMany, Tts_Tim
 
 def Tts_Conv1dInputGradOp : Tts_Op<"conv1d_input_grad", [Tts_CostOfMany]> {
   let summary = "dx[b, s, i] = Σ_{j, o} dy[b, s - j + left, o] · w[j, i, o]";
-  let arguments = (ins Tts_FloatTensor:$dy, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left);
+  let arguments = (ins Tts_FloatTensor:$dy, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left,
+                       DefaultValuedAttr<I64Attr, "1">:$groups);
   let results = (outs Tts_FloatTensor:$dx);
   let assemblyFormat = "$dy `,` $w attr-dict `:` type($dy) `,` type($w) `to` type($dx)";
 }
@@ -46,9 +52,37 @@ def Tts_Conv1dFilterGradOp : Tts_Op<"conv1d_filter_grad", [Tts_Cost,
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
   let summary = "dw[j, i, o] = Σ_{b, t} x[b, t + j - left, i] · dy[b, t, o]";
   let arguments = (ins Tts_FloatTensor:$x, Tts_FloatTensor:$dy, I64Attr:$left,
+                       DefaultValuedAttr<I64Attr, "1">:$groups,
                        Optional<Tts_FloatTensor>:$acc);
   let results = (outs 3DTensorOf<[F32, F64]>:$dw);
   let assemblyFormat = "$x `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($dy) `to` type($dw)";
+}
+
+def Tts_DepthwiseConv1dOp : Tts_Op<"depthwise_conv1d", [AllTypesMatch<["x", "y"]>,
+    Tts_Differentiable, Tts_Cost, Tts_TimeMixing]> {
+  let summary = "y[b, t, c] = Σ_j x[b, t + j - left, c] · w[j, c]: a convolution per channel";
+  let description = [{
+    `x` is [batch, time, channel], `w` [taps, channel], zeros outside [0, time);
+    the taps are added in their order. With `transposed` the taps read the other
+    way, y[b, t, c] = Σ_j x[b, t - j + left, c] · w[j, c]: the adjoint.
+
+    Example: `%y = tts.depthwise_conv1d %x, %w {left = 3 : i64} :
+    tensor<8x304x512xf32>, tensor<7x512xf32>`
+  }];
+  let arguments = (ins 3DTensorOf<[F32, F64, F16, BF16]>:$x, 2DTensorOf<[F32, F64, F16, BF16]>:$w,
+                       I64Attr:$left, UnitAttr:$transposed);
+  let results = (outs 3DTensorOf<[F32, F64, F16, BF16]>:$y);
+  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w)";
+  let hasVerifier = 1;
+}
+
+def Tts_DepthwiseConv1dFilterGradOp : Tts_Op<"depthwise_conv1d_filter_grad", [
+    AllTypesMatch<["x", "dy"]>, Tts_Cost, DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
+  let summary = "dw[j, c] = Σ_{b, t} x[b, t + j - left, c] · dy[b, t, c]";
+  let arguments = (ins 3DTensorOf<[F32, F64, F16, BF16]>:$x, 3DTensorOf<[F32, F64, F16, BF16]>:$dy,
+                       I64Attr:$left, Optional<Tts_FloatTensor>:$acc);
+  let results = (outs 2DTensorOf<[F32, F64]>:$dw);
+  let assemblyFormat = "$x `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `to` type($dw)";
 }
 
 /// Dropout of attention's probabilities: all four of `utterances`, `draw`,

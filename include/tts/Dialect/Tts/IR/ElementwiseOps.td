@@ -49,6 +49,13 @@ def Tts_SigmoidOp : Tts_Unary<"sigmoid", [Tts_Differentiable]> {
 def Tts_SiluOp : Tts_Unary<"silu", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
   let summary = "y = x / (1 + e^-x)";
 }
+def Tts_MishOp : Tts_Unary<"mish", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+  let summary = "y = x · tanh(ln(1 + e^x))";
+  let description = "Misra (arXiv:1908.08681); y = x for x > 20, where nothing else can be told apart.";
+}
+def Tts_MishGradOp : Tts_Binary<"mish_grad"> {
+  let summary = "z = y · mish'(x); x is mish's operand, y its result's gradient";
+}
 def Tts_ExpOp : Tts_Unary<"exp", [Tts_Differentiable]> {
   let summary = "y = e^x";
 }

@@ -68,4 +68,25 @@ def Tts_RmsNormGammaGradOp : Tts_Op<"rms_norm_gamma_grad", [AllTypesMatch<["dy",
   let assemblyFormat = "$dy `,` $x `,` $rstd (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($rstd) `to` type($dgamma)";
 }
 
+def Tts_TimeNormOp : Tts_Op<"time_norm", [Tts_Differentiable, Tts_TimeMixing]> {
+  let summary = "n[b, c] = √(Σ_t x[b, t, c]²): the length of a channel over time";
+  let description = [{
+    What global response normalisation divides by (ConvNeXt V2, arXiv:2301.00808).
+    Time steps are added in the order of `tts.sum_to`. An empty slot has 0.
+  }];
+  let arguments = (ins 3DTensorOf<[F32, F64, F16, BF16]>:$x);
+  let results = (outs 2DTensorOf<[F32, F64, F16, BF16]>:$n);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($n)";
+  let hasVerifier = 1;
+}
+
+def Tts_TimeNormGradOp : Tts_Op<"time_norm_grad", [Tts_Pointwise, AllTypesMatch<["x", "dx"]>,
+    AllTypesMatch<["n", "dn"]>]> {
+  let summary = "dx[b, t, c] = x[b, t, c] · dn[b, c] / n[b, c], 0 where n = 0";
+  let arguments = (ins 3DTensorOf<[F32, F64, F16, BF16]>:$x, 2DTensorOf<[F32, F64, F16, BF16]>:$n,
+                       2DTensorOf<[F32, F64, F16, BF16]>:$dn);
+  let results = (outs 3DTensorOf<[F32, F64, F16, BF16]>:$dx);
+  let assemblyFormat = "$x `,` $n `,` $dn attr-dict `:` type($x) `,` type($n)";
+}
+
 #endif // TTS_DIALECT_TTS_IR_NORMOPS_TD

@@ -33,8 +33,8 @@ def Tts_SumToOp : Tts_Op<"sum_to", [
   let summary = "sums over every dimension that is not kept; adjoint of broadcast";
   let description = [{
     Dimension i of the result is dimension `dims[i]` of `x` (ascending). `dims`
-    is a prefix (sums of rows), the last dimension (sums of columns) or empty
-    (one number). The order of the sum is fixed: 32 interleaved lanes, then a
+    is a prefix (sums of rows), the last dimension (sums of columns), the first
+    and the last of three (sums over time) or empty (one number). The order of the sum is fixed: 32 interleaved lanes, then a
     tree. With `acc` the result is acc + sum.
   }];
   let arguments = (ins Tts_FloatTensor:$x, DenseI64ArrayAttr:$dims,
@@ -58,6 +58,30 @@ def Tts_RecomputeAfterOp : Tts_Op<"recompute_after", [Tts_Alias, AllTypesMatch<[
   let arguments = (ins Tts_AnyTensor:$x, Tts_AnyTensor:$when);
   let results = (outs Tts_AnyTensor:$y);
   let assemblyFormat = "$x `,` $when attr-dict `:` type($x) `,` type($when)";
+}
+
+def Tts_ConcatOp : Tts_Op<"concat", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+  let summary = "parts side by side along the last dimension";
+  let description = [{
+    Example: `%y = tts.concat %a, %b : tensor<2x5x8xf32>, tensor<2x5x3xf32> to
+    tensor<2x5x11xf32>`
+  }];
+  let arguments = (ins Variadic<Tts_FloatTensor>:$parts);
+  let results = (outs Tts_FloatTensor:$y);
+  let assemblyFormat = "$parts attr-dict `:` type($parts) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+def Tts_SplitOp : Tts_Op<"split", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+  let summary = "the last dimension in parts, whose sizes are those of the results";
+  let description = [{
+    Example: `%scale, %shift = tts.split %x : tensor<2x16xf32> to
+    tensor<2x8xf32>, tensor<2x8xf32>`
+  }];
+  let arguments = (ins Tts_FloatTensor:$x);
+  let results = (outs Variadic<Tts_FloatTensor>:$parts);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($parts)";
+  let hasVerifier = 1;
 }
 
 def Tts_SqueezeOp : Tts_Op<"squeeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_Differentiable]> {
@@ -137,6 +161,19 @@ def Tts_RotaryOp : Tts_Op<"rotary", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, T
                        UnitAttr:$inverse);
   let results = (outs Tts_FloatTensor:$y);
   let assemblyFormat = "$x `,` $table attr-dict `:` type($x) `,` type($table)";
+  let hasVerifier = 1;
+}
+
+def Tts_SinusoidAtOp : Tts_Op<"sinusoid_at"> {
+  let summary = "sinusoidal embedding of a number per utterance";
+  let description = [{
+    y[b, 2i] = sin(scale · x[b] / 10000^(2i/C)), y[b, 2i+1] = cos(…), in f64 and
+    rounded once: `tts.sinusoid` at places that are no whole numbers, such as
+    the time of a flow. No gradient passes.
+  }];
+  let arguments = (ins 1DTensorOf<[F32, F64]>:$x, DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs 2DTensorOf<[F32, F64]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasVerifier = 1;
 }
 

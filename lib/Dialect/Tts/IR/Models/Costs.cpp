@@ -52,6 +52,13 @@ int64_t LinearCrossEntropyGradOp::getFlops() {
   return crossEntropy(getX(), getW(), 3);
 }
 
+int64_t DepthwiseConv1dOp::getFlops() {
+  return 2 * elements(getX()) * size(getW(), 0);
+}
+int64_t DepthwiseConv1dFilterGradOp::getFlops() {
+  return 2 * elements(getX()) * size(getDw(), 0);
+}
+
 // q kᵀ and p v.
 int64_t AttentionOp::getFlops() {
   return attention(getQ(), getHeads(), getCausal(), 2);

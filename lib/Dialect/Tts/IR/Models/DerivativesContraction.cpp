@@ -20,9 +20,23 @@ void LinearOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
 void Conv1dOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
                             SmallVectorImpl<Value> &d) {
   GradientBuilder g(builder, *this);
-  d[0] = g.make<Conv1dInputGradOp>(getX(), dy[0], getW(), getLeftAttr());
+  d[0] = g.make<Conv1dInputGradOp>(getX(), dy[0], getW(), getLeftAttr(),
+                                   getGroupsAttr());
+  d[1] = g.make<Conv1dFilterGradOp>(getW(), getX(), dy[0], getLeftAttr(),
+                                    getGroupsAttr(), Value());
+}
+
+void DepthwiseConv1dOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
+                                     SmallVectorImpl<Value> &d) {
+  GradientBuilder g(builder, *this);
+  auto flipped = getTransposed() ? UnitAttr() : builder.getUnitAttr();
+  d[0] =
+      g.make<DepthwiseConv1dOp>(getX(), dy[0], getW(), getLeftAttr(), flipped);
+  // Transposed, y and x have changed places.
+  Value x = getTransposed() ? dy[0] : Value(getX());
+  Value y = getTransposed() ? Value(getX()) : dy[0];
   d[1] =
-      g.make<Conv1dFilterGradOp>(getW(), getX(), dy[0], getLeftAttr(), Value());
+      g.make<DepthwiseConv1dFilterGradOp>(getW(), x, y, getLeftAttr(), Value());
 }
 
 void AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange dy,

@@ -72,6 +72,10 @@ TTS_DERIVATIVE(SiluOp)  // s + y (1 - s), s = sigmoid x
   d[0] = g.mul(dy, g.add(s, g.mul(getY(), g.sub(g.full(1, dy), s))));
 TTS_END
 
+TTS_DERIVATIVE(MishOp)
+  d[0] = g.make<MishGradOp>(dy, getX(), dy);
+TTS_END
+
 TTS_DERIVATIVE(ExpOp)
   d[0] = g.mul(dy, getY());
 TTS_END

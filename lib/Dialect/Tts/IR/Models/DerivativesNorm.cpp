@@ -65,3 +65,9 @@ void LayerNormOp::buildAdjoint(OpBuilder &builder, ValueRange dresults,
     addRows(g, builder, getX(), slope, centred, d[0]);
   }
 }
+
+void TimeNormOp::buildAdjoint(OpBuilder &builder, ValueRange dn,
+                              SmallVectorImpl<Value> &d) {
+  GradientBuilder g(builder, *this);
+  d[0] = g.make<TimeNormGradOp>(getX(), getX(), getN(), dn[0]);
+}

@@ -22,6 +22,22 @@ void SumToOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
     d[1] = dy[0];
 }
 
+void ConcatOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
+                            SmallVectorImpl<Value> &d) {
+  GradientBuilder g(builder, *this);
+  auto parts = g.makeOp<SplitOp>(getParts().getTypes(), dy[0]);
+  llvm::copy(parts.getParts(), d.begin());
+}
+
+void SplitOp::buildAdjoint(OpBuilder &builder, ValueRange dparts,
+                           SmallVectorImpl<Value> &d) {
+  GradientBuilder g(builder, *this);
+  SmallVector<Value> parts;
+  for (auto [part, dpart] : llvm::zip_equal(getParts(), dparts))
+    parts.push_back(dpart ? dpart : g.full(0, part));
+  d[0] = g.make<ConcatOp>(getX(), parts);
+}
+
 void SqueezeOp::buildAdjoint(OpBuilder &builder, ValueRange dy,
                              SmallVectorImpl<Value> &d) {
   GradientBuilder g(builder, *this);

@@ -10,3 +10,11 @@ llvm::SmallVector<unsigned> tts::Conv1dOp::getTimeMixedOperands() {
 llvm::SmallVector<unsigned> tts::LengthRegulateOp::getTimeMixedOperands() {
   return {getXMutable().getOperandNumber()};
 }
+
+llvm::SmallVector<unsigned> tts::DepthwiseConv1dOp::getTimeMixedOperands() {
+  return {getXMutable().getOperandNumber()};
+}
+
+llvm::SmallVector<unsigned> tts::TimeNormOp::getTimeMixedOperands() {
+  return {getXMutable().getOperandNumber()};
+}
