@@ -4,6 +4,7 @@ Nothing here comes from tts.nn: only the names and layouts of the parameters are
 and flips are NumPy's (philox.py), keyed as the dialect says.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -155,17 +156,12 @@ class Attention(nn.Module):
             project(x).view(batch, time, self.heads, -1).transpose(1, 2)
             for project in (self.query, self.key, self.value)
         )
-        q, k = ROTATE(q), ROTATE(k)
-        scores = q @ k.transpose(2, 3) / math.sqrt(channels // self.heads)
+        scores = rotate(q) @ rotate(k).transpose(2, 3) / math.sqrt(channels // self.heads)
         keys = valid(lengths, time)[:, None, None, :]
         some = (lengths > 0)[:, None, None, None]
         p = torch.softmax(scores.masked_fill(~keys & some, -math.inf), -1)
         attended = torch.where(some, p @ v, torch.zeros_like(v))
         return self.output(attended.transpose(1, 2).reshape(batch, time, channels))
-
-
-def ROTATE(x):
-    return x
 
 
 class Block(nn.Module):
@@ -219,12 +215,24 @@ class Dit(nn.Module):
         noise, t, span, keep_text, keep_audio = self.drawn(b, draw)
         noisy = (1 - t)[:, None, None] * noise + t[:, None, None] * b.mel
         known = b.mel * (1 - span)[..., None] * keep_audio
-        x = self.input(torch.cat([noisy, known, self.text(b, keep_text)], -1))
+        return {"velocity": self.velocity(noisy, known, self.text(b, keep_text), t, b, draw)}
+
+    def velocity(self, noisy, known, text, t, b: Batch, draw=None) -> torch.Tensor:
+        x = self.input(torch.cat([noisy, known, text], -1))
         x, time = self.positions(x, b.mel_lengths), self.time(t)
         for block in self.blocks:
             x = block(x, b.mel_lengths, time, draw, b.utterance)
         scale, shift = self.modulation(time)
-        return {"velocity": self.output(normalised(x) * (1 + scale) + shift)}
+        return self.output(normalised(x) * (1 + scale) + shift)
+
+    def speak(self, noise, b: Batch, steps: int) -> torch.Tensor:
+        """Euler's method; what of the mel is known stands in `b.mel`."""
+        times = 1 - np.cos(np.pi / 2 * np.arange(steps + 1) / steps)
+        x, text = noise, self.text(b, 1.0)
+        for t, after in itertools.pairwise(times):
+            at = torch.full((len(x),), t, dtype=x.dtype)
+            x = x + (after - t) * self.velocity(x, b.mel, text, at, b)
+        return x
 
     def losses(self, out: dict, b: Batch, draw=None) -> dict[str, torch.Tensor]:
         noise, _, span, *_ = self.drawn(b, draw)

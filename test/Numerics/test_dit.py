@@ -30,8 +30,8 @@ def first_value(name: str, shape) -> np.ndarray:
     return numbers + ("norm" in name and name.endswith("weight"))
 
 
-def started(machine, micro_batch=MICRO_BATCH, precision="fp64"):
-    compiled = machine(MODEL, micro_batch, precision)
+def started(machine, micro_batch=MICRO_BATCH, precision="fp64", model=MODEL):
+    compiled = machine(model, micro_batch, precision)
     for name in compiled.session.parameters:
         compiled.session.write(name, first_value(name, compiled.session.read(name).shape))
     return compiled
@@ -145,6 +145,23 @@ def test_order_and_ids(pair):
     other = LONG | {"utterance": [1000 + i for i in range(4)]}
     compiled.gradients(compiled.cut(SHORT, 0) + compiled.cut(other, 1), seed=SEED)
     assert worst_error(compiled.read("grad:"), expected, 1e-3)[0] > 1e-3
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32"])
+def test_speaking(machine, precision):
+    """Three steps of Euler's method, with the first frames of each mel known."""
+    compiled = started(machine, precision=precision, model=text(CONFIG, infer_steps=3))
+    reference = Dit(CONFIG).double()
+    reference.load_state_dict({n: torch.from_numpy(np.float64(v)) for n, v in compiled.read().items()})
+    known = [np.where(np.arange(len(mel))[:, None] < 5, mel, 0) for mel in SHORT["mel"]]
+    noise = [np.random.default_rng(i).normal(size=mel.shape).astype(np.float32) for i, mel in enumerate(known)]
+    batch = padded(SHORT | {"mel": known}, CONFIG.buckets[0])
+    expected = reference.speak(padded(SHORT | {"mel": noise}, CONFIG.buckets[0]).mel, batch, 3).detach().numpy()
+    requests = {"phones": SHORT["phones"], "phone_lengths": SHORT["phone_lengths"], "known": known, "noise": noise}
+    requests["mel_lengths"] = SHORT["mel_lengths"]
+    found = compiled.infer(compiled.cut(requests, 0, inputs_of="infer_inputs")[0])["mel"]
+    for i, n in enumerate(SHORT["mel_lengths"][:MICRO_BATCH]):
+        assert worst_error({"": found[i][:n]}, {"": expected[i][:n]}, 1e-3)[0] <= TOLERANCE[precision]
 
 
 def test_it_learns(machine):

@@ -1,4 +1,4 @@
-//===- Depthwise.cpp - rules of convolutions per channel ------------------===//
+//===- Depthwise.cpp - rules of convolutions per channel, and padding -----===//
 
 #include "Rules.h"
 #include "Sums.h"
@@ -91,7 +91,35 @@ static void filterGrad(DepthwiseConv1dFilterGradOp op, Emitter &e) {
   });
 }
 
+static Value padTime(PadTimeOp op, Emitter &e, const Position &place) {
+  ImplicitLocOpBuilder &b = e.builder();
+  int64_t time = cast<RankedTensorType>(op.getX().getType()).getDimSize(1);
+  Value step =
+      arith::SubIOp::create(b, place.leading[1], e.index(op.getLeft()));
+  // A step before the first is a large unsigned one.
+  Value exists =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, step, e.index(time));
+  Position from;
+  from.leading.assign(place.leading.begin(), place.leading.end());
+  from.leading[1] = arith::SelectOp::create(b, exists, step, e.index(0));
+  from.chunk = place.chunk;
+  Value x = e.emit(op.getX(), from);
+  return arith::SelectOp::create(b, exists, x, e.constantLike(x, 0));
+}
+
+static Value unpadTime(UnpadTimeOp op, Emitter &e, const Position &place) {
+  Position from;
+  from.leading.push_back(
+      e.offset(place.leading[1], place.leading[0], op.getPeriod()));
+  from.chunk = place.chunk;
+  if (!place.chunk)
+    from.leading.push_back(place.leading[2]);
+  return e.emit(op.getX(), from);
+}
+
 void populateDepthwiseRules(Rules &rules) {
+  rules.map<PadTimeOp>(padTime);
+  rules.map<UnpadTimeOp>(unpadTime);
   rules.whole<DepthwiseConv1dOp>(depthwiseConv1d);
   rules.whole<DepthwiseConv1dFilterGradOp>(filterGrad);
 }

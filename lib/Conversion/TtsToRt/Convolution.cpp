@@ -5,11 +5,8 @@
 // of both tensors and no padded copy exists. The unshifted tap covers every row
 // of every utterance, overwrites the result and so comes first.
 //
-// With groups a product joins the channels of one group on both sides. A batch
-// of products runs over the groups of one utterance or over the utterances of
-// one group, whichever are fewer entries.
-//
 // Where the target found its library's convolution faster, that is called.
+// Groups are in GroupedConvolution.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,19 +38,11 @@ SmallVector<Tap> getTaps(int64_t taps, int64_t left, int64_t time) {
   return result;
 }
 
-/// One product of a tap: which utterances and groups its batch runs over, and
-/// how many rows each element has.
-struct Run {
-  int64_t rows, batch;
-  int64_t utterance, group;        ///< of the first element
-  bool overUtterances, overGroups; ///< neither: one element
-};
-
 struct Shape {
-  int64_t batch, time, in, out, taps, groups;
+  int64_t batch, time, in, out, taps;
 
-  Shape(Value input, Value output, RankedTensorType kernel, int64_t groups)
-      : taps(kernel.getDimSize(0)), groups(groups) {
+  Shape(Value input, Value output, RankedTensorType kernel)
+      : taps(kernel.getDimSize(0)) {
     auto x = cast<RankedTensorType>(input.getType());
     batch = x.getDimSize(0);
     time = x.getDimSize(1);
@@ -61,53 +50,16 @@ struct Shape {
     out = cast<RankedTensorType>(output.getType()).getDimSize(2);
   }
 
-  /// All utterances are one run of rows when none is cut off.
-  SmallVector<Run> runs(const Tap &tap) const {
-    if (tap.shift == 0)
-      return {{batch * time, groups, 0, 0, false, groups > 1}};
-    SmallVector<Run> result;
-    if (groups <= batch)
-      for (int64_t group = 0; group < groups; ++group)
-        result.push_back({tap.rows, batch, 0, group, batch > 1, false});
-    else
-      for (int64_t utterance = 0; utterance < batch; ++utterance)
-        result.push_back({tap.rows, groups, utterance, 0, false, true});
-    return result;
-  }
-
-  int64_t inEach() const { return in / groups; }
-  int64_t outEach() const { return out / groups; }
-  /// Elements from the tensor's start to row `row` of the run, and from one
-  /// element of the batch to the next; of the input, the output, the kernel.
-  int64_t inAt(const Run &run, int64_t row) const {
-    return (run.utterance * time + row) * in + run.group * inEach();
-  }
-  int64_t outAt(const Run &run, int64_t row) const {
-    return (run.utterance * time + row) * out + run.group * outEach();
-  }
-  int64_t kernelAt(const Run &run, const Tap &tap) const {
-    return tap.index * inEach() * out + run.group * outEach();
-  }
-  int64_t inStride(const Run &run) const {
-    return run.overUtterances ? time * in : run.overGroups ? inEach() : 0;
-  }
-  int64_t outStride(const Run &run) const {
-    return run.overUtterances ? time * out : run.overGroups ? outEach() : 0;
-  }
-  int64_t kernelStride(const Run &run) const {
-    return run.overGroups ? outEach() : 0;
+  /// Rows as (m or k, batch): all utterances are one run of rows when none is
+  /// cut off.
+  std::pair<int64_t, int64_t> fold(const Tap &tap) const {
+    return tap.shift == 0 ? std::pair(batch * time, int64_t(1))
+                          : std::pair(tap.rows, batch);
   }
 };
 
 RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-void forEachRun(const Shape &s, int64_t left,
-                llvm::function_ref<void(const Tap &, const Run &)> emit) {
-  for (const Tap &tap : getTaps(s.taps, left, s.time))
-    for (const Run &run : s.runs(tap))
-      emit(tap, run);
 }
 
 /// The library's convolution, if the target chose it for this op.
@@ -130,23 +82,24 @@ struct LowerConv1d : OpRewritePattern<Conv1dOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(Conv1dOp op,
                                 PatternRewriter &rewriter) const override {
+    if (op.getGroups() > 1)
+      return failure();
     if (succeeded(callLibrary(rewriter, op, op.getX(), op.getW(), false)))
       return success();
-    Shape s(op.getX(), op.getY(), typeOf(op.getW()), op.getGroups());
+    Shape s(op.getX(), op.getY(), typeOf(op.getW()));
     Value y = emitEmpty(rewriter, op.getLoc(), op.getY().getType());
-    forEachRun(s, op.getLeft(), [&](const Tap &tap, const Run &run) {
-      Product product{run.rows, s.outEach(), s.inEach()};
+    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+      auto [rows, batch] = s.fold(tap);
+      Product product{rows, s.out, s.in};
       product.beta = tap.shift == 0 ? 0 : 1;
-      product.batch = run.batch;
-      product.lda = s.in, product.ldb = s.out, product.ldc = s.out;
-      product.strideA = s.inStride(run);
-      product.strideB = s.kernelStride(run);
-      product.strideC = s.outStride(run);
-      product.offsetA = s.inAt(run, tap.first + tap.shift);
-      product.offsetB = s.kernelAt(run, tap);
-      product.offsetC = s.outAt(run, tap.first);
+      product.batch = batch;
+      product.strideA = batch > 1 ? s.time * s.in : 0;
+      product.strideC = batch > 1 ? s.time * s.out : 0;
+      product.offsetA = (tap.first + tap.shift) * s.in;
+      product.offsetB = tap.index * s.in * s.out;
+      product.offsetC = tap.first * s.out;
       y = emitProduct(rewriter, op.getLoc(), op.getX(), op.getW(), y, product);
-    });
+    }
     rewriter.replaceOp(op, y);
     return success();
   }
@@ -156,25 +109,26 @@ struct LowerConv1dInputGrad : OpRewritePattern<Conv1dInputGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(Conv1dInputGradOp op,
                                 PatternRewriter &rewriter) const override {
+    if (op.getGroups() > 1)
+      return failure();
     if (succeeded(callLibrary(rewriter, op, op.getDy(), op.getW(), true)))
       return success();
-    Shape s(op.getDx(), op.getDy(), typeOf(op.getW()), op.getGroups());
+    Shape s(op.getDx(), op.getDy(), typeOf(op.getW()));
     Value dx = emitEmpty(rewriter, op.getLoc(), op.getDx().getType());
-    forEachRun(s, op.getLeft(), [&](const Tap &tap, const Run &run) {
-      Product product{run.rows, s.inEach(), s.outEach()};
+    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+      auto [rows, batch] = s.fold(tap);
+      Product product{rows, s.in, s.out};
       product.transposeB = true;
       product.beta = tap.shift == 0 ? 0 : 1;
-      product.batch = run.batch;
-      product.lda = s.out, product.ldb = s.out, product.ldc = s.in;
-      product.strideA = s.outStride(run);
-      product.strideB = s.kernelStride(run);
-      product.strideC = s.inStride(run);
-      product.offsetA = s.outAt(run, tap.first);
-      product.offsetB = s.kernelAt(run, tap);
-      product.offsetC = s.inAt(run, tap.first + tap.shift);
+      product.batch = batch;
+      product.strideA = batch > 1 ? s.time * s.out : 0;
+      product.strideC = batch > 1 ? s.time * s.in : 0;
+      product.offsetA = tap.first * s.out;
+      product.offsetB = tap.index * s.in * s.out;
+      product.offsetC = (tap.first + tap.shift) * s.in;
       dx = emitProduct(rewriter, op.getLoc(), op.getDy(), op.getW(), dx,
                        product);
-    });
+    }
     rewriter.replaceOp(op, dx);
     return success();
   }
@@ -184,26 +138,27 @@ struct LowerConv1dFilterGrad : OpRewritePattern<Conv1dFilterGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(Conv1dFilterGradOp op,
                                 PatternRewriter &rewriter) const override {
-    Shape s(op.getX(), op.getDy(), typeOf(op.getDw()), op.getGroups());
+    if (op.getGroups() > 1)
+      return failure();
+    Shape s(op.getX(), op.getDy(), typeOf(op.getDw()));
     Value dw = op.getAcc();
     if (!dw)
       dw = FullOp::create(rewriter, op.getLoc(), op.getDw().getType(),
                           rewriter.getF64FloatAttr(0));
-    forEachRun(s, op.getLeft(), [&](const Tap &tap, const Run &run) {
-      Product product{s.inEach(), s.outEach(), run.rows};
+    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+      auto [rows, batch] = s.fold(tap);
+      Product product{s.in, s.out, rows};
       product.transposeA = true;
       product.beta = 1;
-      product.batch = run.batch;
-      product.lda = s.in, product.ldb = s.out, product.ldc = s.out;
-      product.strideA = s.inStride(run);
-      product.strideB = s.outStride(run);
-      product.strideC = s.kernelStride(run);
-      product.offsetA = s.inAt(run, tap.first + tap.shift);
-      product.offsetB = s.outAt(run, tap.first);
-      product.offsetC = s.kernelAt(run, tap);
+      product.batch = batch;
+      product.strideA = batch > 1 ? s.time * s.in : 0;
+      product.strideB = batch > 1 ? s.time * s.out : 0;
+      product.offsetA = (tap.first + tap.shift) * s.in;
+      product.offsetB = tap.first * s.out;
+      product.offsetC = tap.index * s.in * s.out;
       dw = emitProduct(rewriter, op.getLoc(), op.getX(), op.getDy(), dw,
                        product);
-    });
+    }
     rewriter.replaceOp(op, dw);
     return success();
   }

@@ -30,6 +30,7 @@ mlir::Value emitEmpty(mlir::OpBuilder &builder, mlir::Location loc,
 
 void populateLinearPatterns(mlir::RewritePatternSet &patterns);
 void populateConvolutionPatterns(mlir::RewritePatternSet &patterns);
+void populateGroupedConvolutionPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
 void populateCrossEntropyPatterns(mlir::RewritePatternSet &patterns);
 void populateRotaryPatterns(mlir::RewritePatternSet &patterns);

@@ -26,6 +26,7 @@ struct Select : tts::impl::TtsSelectBase<Select> {
     RewritePatternSet patterns(&getContext());
     populateLinearPatterns(patterns);
     populateConvolutionPatterns(patterns);
+    populateGroupedConvolutionPatterns(patterns);
     populateAttentionPatterns(patterns);
     populateCrossEntropyPatterns(patterns);
     populateRotaryPatterns(patterns);

@@ -40,11 +40,16 @@ RATES = {"dropout": "dropout in the blocks"}
 
 
 def parse_arguments(
-    name: str, sizes, arguments=None, rates: dict[str, str] = RATES, switches: dict[str, str] | None = None
+    name: str,
+    sizes,
+    arguments=None,
+    rates: dict[str, str] = RATES,
+    counts: dict[str, str] | None = None,
+    switches: dict[str, str] | None = None,
 ) -> argparse.Namespace:
     """Flags of `python -m tts.models.<name>`; what is not given stays None and keeps the size's own default.
 
-    `rates` and `switches` are flags of the model's own, with what each says of itself.
+    `rates`, `counts` and `switches` are flags of the model's own, with what each says of itself.
     """
     parser = Parser(
         prog=f"tts.models.{name}", description=f"Writes the {name} model as an MLIR file of the tts dialect."
@@ -60,6 +65,8 @@ def parse_arguments(
     )
     for flag, told in rates.items():
         parser.add_argument(f"--{flag}", type=rate, metavar="P", help=told)
+    for flag, told in (counts or {}).items():
+        parser.add_argument(f"--{flag}", type=positive, metavar="N", help=told)
     for flag, told in (switches or {}).items():
         parser.add_argument(f"--{flag}", action="store_true", help=told)
     return parser.parse_args(arguments)

@@ -5,7 +5,9 @@ drawn, how far along the flow, which span is to be filled in and whether text an
 counter RNG in the model file itself; `tts.nn.draws` says by what it is keyed.
 """
 
+import itertools
 import json
+import math
 import sys
 from dataclasses import dataclass, field, replace
 
@@ -191,6 +193,22 @@ def modulate(x, shift, scale):
     return ops.add(ops.mul(x, over_time(factor, x), name="scaled"), over_time(shift, x), name="modulated")
 
 
+class Attention(nn.Module):
+    """Self-attention whose queries and keys are rotated by their places."""
+
+    def __init__(self, channels: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(channels, channels)
+        self.key = nn.Linear(channels, channels)
+        self.value = nn.Linear(channels, channels)
+        self.output = nn.Linear(channels, channels)
+
+    def forward(self, x, lengths, places):
+        q, k = (ops.rotary(project(x), places, self.heads) for project in (self.query, self.key))
+        return self.output(ops.attention(q, k, self.value(x), lengths, self.heads))
+
+
 class Block(nn.Module):
     """Attention and a feed-forward part, each normalised, modulated and gated by the condition."""
 
@@ -198,16 +216,16 @@ class Block(nn.Module):
         super().__init__()
         self.modulation = Modulation(c.channels, 6)
         self.attention_norm = nn.LayerNorm(c.channels, epsilon=1e-6, affine=False)
-        self.attention = nn.SelfAttention(c.channels, c.heads)
+        self.attention = Attention(c.channels, c.heads)
         self.attention_dropout = nn.Dropout(c.dropout)
         self.ffn_norm = nn.LayerNorm(c.channels, epsilon=1e-6, affine=False)
         self.widen = nn.Linear(c.channels, c.expansion * c.channels)
         self.ffn_dropout = nn.Dropout(c.dropout)
         self.narrow = nn.Linear(c.expansion * c.channels, c.channels)
 
-    def forward(self, x, lengths, condition):
+    def forward(self, x, lengths, places, condition):
         shift, scale, gate, ffn_shift, ffn_scale, ffn_gate = self.modulation(condition)
-        attended = self.attention(modulate(self.attention_norm(x), shift, scale), lengths)
+        attended = self.attention(modulate(self.attention_norm(x), shift, scale), lengths, places)
         x = ops.add(x, scaled(self.attention_dropout(attended), gate, [0, 2], "gated"), name="attention_residual")
         hidden = ops.gelu(self.widen(modulate(self.ffn_norm(x), ffn_shift, ffn_scale)))
         y = self.narrow(self.ffn_dropout(hidden))
@@ -219,6 +237,7 @@ class Dit(nn.Module):
 
     def __init__(self, c: Config):
         super().__init__()
+        self.depth = c.channels // c.heads
         self.text = TextEncoder(c)
         self.time = TimeEmbedding(c)
         self.input = nn.Linear(2 * c.mels + c.text_channels, c.channels)
@@ -231,8 +250,9 @@ class Dit(nn.Module):
     def forward(self, noisy, known, text, t, lengths):
         condition = self.time(t)
         x = self.positions(self.input(ops.concat(noisy, known, text)))
+        places = ops.sinusoid(x.graph, x.shape[1], self.depth, name="places")
         for block in self.blocks:
-            x = block(x, lengths, condition)
+            x = block(x, lengths, places, condition)
         scale, shift = self.modulation(condition)
         return self.output(modulate(self.norm(x), shift, scale))
 
@@ -267,12 +287,37 @@ def build(c: Config) -> tuple[nn.Graph, Dit]:
     return graph, model
 
 
-def text(c: Config, features_hash: str | None = None) -> str:
-    """The module as MLIR text."""
+def flow_times(steps: int) -> list[float]:
+    """From 0 to 1, closer together at first: F5's sway sampling with -1."""
+    return [1.0 - math.cos(math.pi / 2 * k / steps) for k in range(steps)] + [1.0]
+
+
+def build_infer(c: Config, steps: int) -> nn.Graph:
+    """The program that speaks: Euler's method from `noise` to a mel, `known` frames of which are given, zeros elsewhere."""
+    graph = nn.Graph("infer")
+    model = Dit(c).bind(graph)
+    phones = graph.input("phones", PHONES, "i32")
+    phone_lengths = graph.input("phone_lengths", ("batch",), "i32", lengths="text")
+    noise, known = (graph.input(name, (*FRAMES, c.mels)) for name in ("noise", "known"))
+    mel_lengths = graph.input("mel_lengths", ("batch",), "i32", lengths="frames")
+    spoken, mel = model.text(phones, phone_lengths, draws.coin(graph, c.drop_text)), noise
+    times = flow_times(steps)
+    for t, after in itertools.pairwise(times):
+        velocity = model(mel, known, spoken, ops.full(graph, t, ("batch",), name="flow_time"), mel_lengths)
+        mel = ops.add(
+            mel, ops.mul(velocity, ops.full(graph, after - t, mel.shape, name="step"), name="way"), name="mel"
+        )
+    graph.output("mel", mel)
+    return graph
+
+
+def text(c: Config, features_hash: str | None = None, infer_steps: int = 0) -> str:
+    """The module as MLIR text, with a program that speaks in so many steps or without one."""
     graph, _ = build(c)
     return graph.text(
         batch=c.batch,
         buckets=list(c.buckets),
+        infer=build_infer(c, infer_steps) if infer_steps else None,
         hardware="host",
         features_hash=features_hash,
         optimizer="adamw",
@@ -295,7 +340,8 @@ def fitted(c: Config, manifest: dict, place: str) -> Config:
 
 def main(arguments: list[str] | None = None) -> int:
     rates = RATES | {"drop-text": "how often text and audio are dropped", "drop-audio": "how often audio is dropped"}
-    told = parse_arguments("dit", SIZES, arguments, rates)
+    counts = {"infer-steps": "add a program that speaks, in so many evaluations of the model"}
+    told = parse_arguments("dit", SIZES, arguments, rates, counts)
     config, features_hash = SIZES[told.size], None
     if told.corpus:
         manifest = read_manifest(told.corpus)
@@ -306,7 +352,7 @@ def main(arguments: list[str] | None = None) -> int:
             changes[name] = getattr(told, name)
     config = replace(config, **changes)
     with graph_errors():
-        write_text(told.output, text(config, features_hash))
+        write_text(told.output, text(config, features_hash, told.infer_steps or 0))
     sizes = json.dumps(list(config.buckets)).replace('"', "")
     count = Dit(config).parameter_count()
     print(

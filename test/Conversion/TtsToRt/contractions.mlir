@@ -45,28 +45,34 @@ func.func @filter_grad(%acc: tensor<1x8x4xf32> {tts.gradient = "w"}, %x: tensor<
   return %dw : tensor<1x8x4xf32>
 }
 
-// With two groups and three utterances the unshifted tap is one batch over the groups, a shifted tap a batch over the
-// utterances of each group: rows of a group's channels lie `in` elements apart.
+// With groups the rows of all utterances, two more each, are one run: a product per tap, its batch over the groups.
 // CHECK-LABEL: func.func @groups(
-// CHECK: rt.gemm {{.*}} <m = 15, n = 3, k = 4, lda = 8, ldb = 6, ldc = 6, {{.*}} beta = 0, batch = 2, strideA = 4, strideB = 3, strideC = 3> {offset_b = 24 : i64}
-// CHECK: rt.gemm {{.*}} <m = 4, {{.*}} beta = 1, batch = 3, strideA = 40, strideB = 0, strideC = 30> {offset_c = 6 : i64}
-// CHECK: rt.gemm {{.*}} <m = 4, {{.*}} batch = 3, {{.*}}> {offset_a = 4 : i64, offset_b = 3 : i64, offset_c = 9 : i64}
-// CHECK-COUNT-2: rt.gemm
-// CHECK-NOT: rt.gemm
+// CHECK: %[[P:.*]] = rt.launch @pad_time_3x7x8xf32
+// CHECK: %[[A:.*]] = rt.gemm %[[P]], {{.*}} <m = 19, n = 3, k = 4, lda = 8, ldb = 6, ldc = 6, {{.*}} beta = 0, batch = 2, strideA = 4, strideB = 3, strideC = 3> : tensor
+// CHECK: %[[B:.*]] = rt.gemm %[[P]], {{.*}} into %[[A]] <m = 19, {{.*}} beta = 1, batch = 2, {{.*}}> {offset_a = 8 : i64, offset_b = 24 : i64}
+// CHECK: %[[C:.*]] = rt.gemm %[[P]], {{.*}} into %[[B]] {{.*}} {offset_a = 16 : i64, offset_b = 48 : i64}
+// CHECK: rt.launch @unpad_time_3x5x6xf32(%[[C]])
 func.func @groups(%x: tensor<3x5x8xf32> {tts.input = "x"}, %w: tensor<3x4x6xf32> {tts.param = "w"})
     -> (tensor<3x5x6xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
   %y = tts.conv1d %x, %w {left = 1, groups = 2} : tensor<3x5x8xf32>, tensor<3x4x6xf32> to tensor<3x5x6xf32>
   return %y : tensor<3x5x6xf32>
 }
 
-// More groups than utterances: a shifted tap is a batch over the groups.
-// CHECK-LABEL: func.func @many_groups(
-// CHECK: rt.gemm {{.*}} batch = 4, strideA = 2, strideB = 1, strideC = 1> {offset_b = 8 : i64}
-// CHECK: rt.gemm {{.*}} <m = 4, n = 1, k = 2, {{.*}} beta = 1, batch = 4, strideA = 2, strideB = 1, strideC = 1> {offset_c = 4 : i64}
-// CHECK: rt.gemm
-// CHECK-NOT: rt.gemm
-func.func @many_groups(%x: tensor<1x5x8xf32> {tts.input = "x"}, %w: tensor<3x2x4xf32> {tts.param = "w"})
-    -> (tensor<1x5x4xf32> {tts.output = "y"}) attributes {tts.program = "eval"} {
-  %y = tts.conv1d %x, %w {left = 1, groups = 4} : tensor<1x5x8xf32>, tensor<3x2x4xf32> to tensor<1x5x4xf32>
-  return %y : tensor<1x5x4xf32>
+// CHECK-LABEL: func.func @groups_input_grad(
+// CHECK: %[[P:.*]] = rt.launch @pad_time_3x7x6xf32
+// CHECK: rt.gemm %[[P]], {{.*}} <m = 19, n = 4, k = 3, lda = 6, ldb = 6, ldc = 8, transposeA = false, transposeB = true, beta = 0, batch = 2, strideA = 3, strideB = 3, strideC = 4> {offset_a = 12 : i64}
+func.func @groups_input_grad(%dy: tensor<3x5x6xf32> {tts.input = "dy"}, %w: tensor<3x4x6xf32> {tts.param = "w"})
+    -> (tensor<3x5x8xf32> {tts.output = "dx"}) attributes {tts.program = "eval"} {
+  %dx = tts.conv1d_input_grad %dy, %w {left = 1, groups = 2} : tensor<3x5x6xf32>, tensor<3x4x6xf32> to tensor<3x5x8xf32>
+  return %dx : tensor<3x5x8xf32>
+}
+
+// CHECK-LABEL: func.func @groups_filter_grad(
+// CHECK: rt.gemm {{.*}} <m = 4, n = 3, k = 19, lda = 8, ldb = 6, ldc = 6, transposeA = true, transposeB = false, beta = 1, batch = 2, strideA = 4, strideB = 3, strideC = 3> : tensor
+// CHECK: rt.gemm {{.*}} {offset_a = 8 : i64, offset_c = 24 : i64}
+func.func @groups_filter_grad(%acc: tensor<3x4x6xf32> {tts.gradient = "w"}, %x: tensor<3x5x8xf32> {tts.input = "x"},
+                              %dy: tensor<3x5x6xf32> {tts.input = "dy"})
+    -> (tensor<3x4x6xf32> {tts.gradient = "w"}) attributes {tts.program = "backward"} {
+  %dw = tts.conv1d_filter_grad %x, %dy into %acc : tensor<3x4x6xf32> {left = 1, groups = 2} : tensor<3x5x8xf32>, tensor<3x5x6xf32> to tensor<3x4x6xf32>
+  return %dw : tensor<3x4x6xf32>
 }

@@ -134,3 +134,12 @@ func.func @time_norm(%x: !x) -> !x {
   %dx = tts.time_norm_grad %x, %n, %n : !x, tensor<?x8xf32, #tts.dims<batch, _>>
   return %dx : !x
 }
+
+// CHECK-LABEL: func @pad_time(
+func.func @pad_time(%x: tensor<3x5x8xf32>, %rows: tensor<19x8xf32>) {
+  // CHECK: tts.pad_time %{{.*}} {left = 1 : i64} : tensor<3x5x8xf32> to tensor<3x7x8xf32>
+  %0 = tts.pad_time %x {left = 1 : i64} : tensor<3x5x8xf32> to tensor<3x7x8xf32>
+  // CHECK: tts.unpad_time %{{.*}} {period = 7 : i64} : tensor<19x8xf32> to tensor<3x5x8xf32>
+  %1 = tts.unpad_time %rows {period = 7 : i64} : tensor<19x8xf32> to tensor<3x5x8xf32>
+  return
+}

@@ -390,3 +390,19 @@ func.func @time_norm_channels(%x: tensor<2x5x8xf32>) {
   %0 = tts.time_norm %x : tensor<2x5x8xf32> to tensor<2x5xf32>
   return
 }
+
+// -----
+
+func.func @pad_steps(%x: tensor<3x5x8xf32>) {
+  // expected-error @+1 {{'y' has 7 steps, too few for 'x' from step 3 on}}
+  %0 = tts.pad_time %x {left = 3 : i64} : tensor<3x5x8xf32> to tensor<3x7x8xf32>
+  return
+}
+
+// -----
+
+func.func @unpad_rows(%x: tensor<18x8xf32>) {
+  // expected-error @+1 {{'x' has 18 rows, expected 19 in periods of at least 5}}
+  %0 = tts.unpad_time %x {period = 7 : i64} : tensor<18x8xf32> to tensor<3x5x8xf32>
+  return
+}

@@ -72,6 +72,16 @@ def test_flags(tmp_path):
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
+def test_a_program_that_speaks(tmp_path):
+    """Two evaluations of the model, on inputs of its own; it draws nothing."""
+    assert write("--size=tiny", "-o", tmp_path / "m.mlir", "--infer-steps=2").returncode == 0
+    train, _, infer = (tmp_path / "m.mlir").read_text().partition("func.func @infer(")
+    inputs = ["phones", "phone_lengths", "noise", "known", "mel_lengths"]
+    assert re.findall(r'tts\.input = "(\w+)"', infer) == inputs
+    assert infer.count("tts.attention ") == 2 * train.count("tts.attention ") == 4
+    assert "stream" not in infer and re.findall(r'tts\.output = "(\w+)"', infer) == ["mel"]
+
+
 def test_what_the_corpus_decides(tmp_path):
     manifest = {
         "version": 1,

@@ -43,3 +43,19 @@ func.func private @time_norm_grad(%x: tensor<3x5x70xf32>, %n: tensor<3x70xf32>, 
   %dx = tts.time_norm_grad %x, %n, %dn : tensor<3x5x70xf32>, tensor<3x70xf32>
   return %dx : tensor<3x5x70xf32>
 }
+
+// Rows of zeros between utterances, and without them again.
+// CHECK-LABEL: llvm.func @tts_pad(
+// CHECK-SAME:    rt.range = 21
+// PTX-LABEL: .entry tts_pad(
+func.func private @pad(%x: tensor<3x5x70xf32>) -> tensor<3x7x70xf32> attributes {rt.kernel} {
+  %y = tts.pad_time %x {left = 1 : i64} : tensor<3x5x70xf32> to tensor<3x7x70xf32>
+  return %y : tensor<3x7x70xf32>
+}
+
+// CHECK-LABEL: llvm.func @tts_unpad(
+// PTX-LABEL: .entry tts_unpad(
+func.func private @unpad(%x: tensor<19x70xf32>) -> tensor<3x5x70xf32> attributes {rt.kernel} {
+  %y = tts.unpad_time %x {period = 7 : i64} : tensor<19x70xf32> to tensor<3x5x70xf32>
+  return %y : tensor<3x5x70xf32>
+}

@@ -136,6 +136,29 @@ TYPED_TEST(Convolution, SumsOverTime) {
   }
 }
 
+TYPED_TEST(Convolution, RowsOfZeros) {
+  using T = TypeParam;
+  Compiled compiled(fill(R"(
+      func.func private @pad(%x: tensor<3x2x33x$T>) -> tensor<3x5x33x$T> attributes {rt.kernel} {
+        %y = tts.pad_time %x {left = 2 : i64} : tensor<3x2x33x$T> to tensor<3x5x33x$T>
+        return %y : tensor<3x5x33x$T>
+      }
+      func.func private @unpad(%x: tensor<12x33x$T>) -> tensor<3x2x33x$T> attributes {rt.kernel} {
+        %y = tts.unpad_time %x {period = 5 : i64} : tensor<12x33x$T> to tensor<3x2x33x$T>
+        return %y : tensor<3x2x33x$T>
+      })",
+                         {{"T", nameOf<T>()}}));
+  std::vector<T> x = random<T>(3 * 2 * 33, 1), y(3 * 5 * 33, T(7)),
+                 expected(y.size()), back(x.size());
+  for (int i = 0; i < 3 * 2 * 33; ++i)
+    expected[(i / 66 * 5 + 2 + i / 33 % 2) * 33 + i % 33] = x[i];
+  run(compiled["pad"], {x, y});
+  expectSame(y, expected, "pad");
+  std::vector<T> rows(y.begin() + 2 * 33, y.begin() + 14 * 33);
+  run(compiled["unpad"], {rows, back});
+  expectSame(back, x, "unpad");
+}
+
 /// Parts that neither start nor end at a multiple of 32.
 TYPED_TEST(Convolution, Parts) {
   using T = TypeParam;

@@ -157,3 +157,28 @@ LogicalResult TimeNormOp::verify() {
     return failure();
   return verifySameDim(*this, "x", getX(), 2, "n", getN(), 1);
 }
+
+LogicalResult PadTimeOp::verify() {
+  if (failed(verifySameElement(*this, "x", getX(), "y", getY())) ||
+      failed(verifySameDim(*this, "x", getX(), 0, "y", getY(), 0)) ||
+      failed(verifySameDim(*this, "x", getX(), 2, "y", getY(), 2)))
+    return failure();
+  int64_t left = getLeft(), steps = getTensor(getY()).getDimSize(1);
+  if (left < 0 || left + getTensor(getX()).getDimSize(1) > steps)
+    return emitOpError() << "'y' has " << steps << " steps, too few for 'x' "
+                         << "from step " << left << " on";
+  return success();
+}
+
+LogicalResult UnpadTimeOp::verify() {
+  if (failed(verifySameElement(*this, "x", getX(), "y", getY())) ||
+      failed(verifySameDim(*this, "x", getX(), 1, "y", getY(), 2)))
+    return failure();
+  RankedTensorType y = getTensor(getY());
+  int64_t rows = getTensor(getX()).getDimSize(0), period = getPeriod();
+  int64_t wanted = (y.getDimSize(0) - 1) * period + y.getDimSize(1);
+  if (period < y.getDimSize(1) || rows < wanted)
+    return emitOpError() << "'x' has " << rows << " rows, expected " << wanted
+                         << " in periods of at least " << y.getDimSize(1);
+  return success();
+}

@@ -197,4 +197,25 @@ def Tts_KeySoftmaxGradOp : Tts_Op<"key_softmax_grad", [Tts_InPlaceOpInterface, A
   let hasVerifier = 1;
 }
 
+def Tts_PadTimeOp : Tts_Op<"pad_time"> {
+  let summary = "y[b, t, c] = x[b, t - left, c], 0 where x has no such step";
+  let description = [{
+    Made by Select around a grouped convolution, so that the rows of all
+    utterances are one run of which a tap reads a part.
+  }];
+  let arguments = (ins 3DTensorOf<[F32, F64, F16, BF16]>:$x, I64Attr:$left);
+  let results = (outs 3DTensorOf<[F32, F64, F16, BF16]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+def Tts_UnpadTimeOp : Tts_Op<"unpad_time"> {
+  let summary = "y[b, t, c] = x[b · period + t, c]: what `pad_time` added left out again";
+  let description = "Made by Select; `x` may end with the last row that is read.";
+  let arguments = (ins 2DTensorOf<[F32, F64, F16, BF16]>:$x, I64Attr:$period);
+  let results = (outs 3DTensorOf<[F32, F64, F16, BF16]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
 #endif // TTS_DIALECT_TTS_IR_CONTRACTIONOPS_TD

@@ -78,9 +78,14 @@ static int64_t bytes(Value value) {
 static int64_t blockedWeights(Value weights) {
   return size(weights, 0) > 1 ? bytes(weights) : 0;
 }
-int64_t Conv1dOp::getWorkspaceBytes() { return blockedWeights(getW()); }
+// Groups work on padded copies.
+int64_t Conv1dOp::getWorkspaceBytes() {
+  return getGroups() == 1 ? blockedWeights(getW())
+                          : bytes(getX()) + bytes(getY());
+}
 int64_t Conv1dInputGradOp::getWorkspaceBytes() {
-  return blockedWeights(getW());
+  return getGroups() == 1 ? blockedWeights(getW())
+                          : bytes(getDy()) + bytes(getDx());
 }
 // A product for each tap.
 int64_t Conv1dOp::getNumCalls() { return size(getW(), 0); }
