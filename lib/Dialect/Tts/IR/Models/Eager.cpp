@@ -134,6 +134,13 @@ EagerRule mask(MaskOp op, NeedsGradient) {
   return rule;
 }
 
+/// Views of the whole.
+EagerRule split(SplitOp op, NeedsGradient) {
+  EagerRule rule;
+  rule.viewed = op.getX();
+  return rule;
+}
+
 /// The index of each frame's phone, as a 64-bit gather wants it.
 EagerRule lengthRegulate(LengthRegulateOp op, NeedsGradient) {
   auto type = cast<RankedTensorType>(op.getY().getType());
@@ -158,6 +165,7 @@ void tts::attachEagerRules(MLIRContext &context) {
 #define TTS_EAGER(OP, RULE) OP::attachInterface<Model<OP, RULE>>(context)
   TTS_EAGER(LinearOp, contraction<LinearOp>);
   TTS_EAGER(Conv1dOp, contraction<Conv1dOp>);
+  TTS_EAGER(DepthwiseConv1dOp, contraction<DepthwiseConv1dOp>);
   TTS_EAGER(AttentionOp, attention);
   TTS_EAGER(LayerNormOp, layerNorm);
   TTS_EAGER(RmsNormOp, rmsNorm);
@@ -171,6 +179,8 @@ void tts::attachEagerRules(MLIRContext &context) {
   TTS_EAGER(NegOp, keepsNothing<NegOp>);
   TTS_EAGER(CastOp, keepsNothing<CastOp>);
   TTS_EAGER(SumToOp, keepsNothing<SumToOp>);
+  TTS_EAGER(ConcatOp, keepsNothing<ConcatOp>);
+  TTS_EAGER(SplitOp, split);
   TTS_EAGER(EmbeddingOp, embedding);
   TTS_EAGER(RotaryOp, keepsNothing<RotaryOp>);
   TTS_EAGER(CountOp, keepsNothing<CountOp>);
@@ -179,6 +189,7 @@ void tts::attachEagerRules(MLIRContext &context) {
   TTS_EAGER(DivOp, quotient);
   TTS_EAGER(AbsOp, keepsOperand<AbsOp>);
   TTS_EAGER(GeluOp, keepsOperand<GeluOp>);
+  TTS_EAGER(MishOp, keepsOperand<MishOp>);
   TTS_EAGER(SiluOp, keepsOperand<SiluOp>);
   TTS_EAGER(SinOp, keepsOperand<SinOp>);
   TTS_EAGER(CosOp, keepsOperand<CosOp>);
