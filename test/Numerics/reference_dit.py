@@ -139,7 +139,9 @@ def rotate(x):
     """Rotary positions of [batch, heads, time, depth]: pairs of neighbours turn by t / 10000^(2i/depth)."""
     depth, time = x.shape[3], x.shape[2]
     angle = torch.arange(time, dtype=x.dtype)[:, None] / 10000.0 ** (torch.arange(0, depth, 2, dtype=x.dtype) / depth)
-    turned = torch.view_as_complex(x.contiguous().reshape(*x.shape[:3], -1, 2)) * torch.polar(torch.ones_like(angle), angle)
+    turned = torch.view_as_complex(x.contiguous().reshape(*x.shape[:3], -1, 2)) * torch.polar(
+        torch.ones_like(angle), angle
+    )
     return torch.view_as_real(turned).reshape(x.shape)
 
 
