@@ -5,7 +5,7 @@
 //                                            or "-"
 //   s BEFORE DURING FLAGS USE…               FLAGS: "x" (fuses) or "-"
 //   b LIMIT                                  asks for the bound at this limit
-//   r RUNGS                                  at most so many plans
+//   r RUNGS WORK                             RematOptions; many without it
 #include "tts/Transforms/Plan/Remat.h"
 
 #include <cinttypes>
@@ -44,7 +44,7 @@ static RematProblem readProblem(std::vector<int64_t> &limits,
     } else if (kind == "b") {
       in >> limits.emplace_back();
     } else if (kind == "r") {
-      in >> options.maxRungs;
+      in >> options.maxRungs >> options.searchWork;
     }
   }
   return problem;
@@ -71,7 +71,7 @@ static void print(const RematPlan &plan, bool last) {
 
 int main() {
   std::vector<int64_t> limits;
-  RematOptions options;
+  RematOptions options{100'000, 20'000};
   const RematProblem problem = readProblem(limits, options);
   if (llvm::StringRef fault = problem.findFault(); !fault.empty()) {
     std::fprintf(stderr, "error: stdin: %s; mend the problem\n",

@@ -72,7 +72,7 @@ struct RematPlan {
   std::vector<unsigned> kept;
   /// In execution order, free operations left out.
   std::vector<RematClone> clones;
-  /// Of all clones.
+  /// Of all clones; infinite if one of them cannot be computed again.
   double seconds = 0;
   int64_t keptBytes = 0;
   /// The most bytes live at once, in forward and in backward.
@@ -86,9 +86,11 @@ struct RematPlan {
 };
 
 /// A value is in memory, or may be left there, from step `first` to step `last`
-/// (inclusive); from forward on when `first` is -1.
+/// (inclusive); from forward on when `first` is -1. An early one is made in step
+/// `first` even if nothing reads it there, so that its operands can go.
 struct RematHold {
   int first = -1, last = 0;
+  bool early = false;
 };
 
 /// A policy: for each operation, disjoint ascending intervals. A value that is
@@ -109,11 +111,11 @@ double rematLowerBound(const RematProblem &problem, int64_t peakBytes,
                        double knownSeconds = 0);
 
 struct RematOptions {
-  /// At most this many plans.
-  unsigned maxRungs = 32;
-  /// How many policies the search for better plans may run, in units of a
-  /// thousand operations and steps.
-  int64_t searchWork = 20000;
+  /// At most about this many plans, spread evenly over the peaks.
+  unsigned maxRungs = 64;
+  /// Small graphs are searched beyond what the other methods find: moves times
+  /// operations and steps, in thousands. About 30 ms for each thousand.
+  int64_t searchWork = 2000;
 };
 
 /// Plans from "keep every value that backward reads" to "as little as

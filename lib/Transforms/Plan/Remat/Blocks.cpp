@@ -8,6 +8,9 @@
 
 using namespace tts::plan;
 
+/// Levels that differ in more values of a block have none between them.
+static constexpr unsigned kMostChanges = 10;
+
 RematBlocks::RematBlocks(const RematProblem &problem, RematRunner &runner,
                          llvm::ArrayRef<RematKept> levels, unsigned mostBlocks,
                          unsigned mostWays)
@@ -193,15 +196,52 @@ RematWay RematBlocks::tryWay(const RematBlock &block, const RematKept &level,
   return way;
 }
 
-/// The different ways of the levels, those that another beats left out.
+/// From one level to the next one value at a time, the one that gives most
+/// bytes for its seconds first.
+void RematBlocks::addBetween(const RematBlock &block, RematKept from,
+                             const RematKept &to, std::vector<RematWay> &all) {
+  std::vector<unsigned> changes;
+  for (unsigned i = block.firstOp; i < block.lastOp; ++i)
+    if (from[i] != to[i])
+      changes.push_back(i);
+  if (changes.size() > kMostChanges)
+    return;
+  RematWay now = tryWay(block, from, false);
+  while (changes.size() > 1) {
+    size_t best = 0;
+    double bestRatio = -1;
+    RematWay bestWay;
+    for (size_t i = 0; i < changes.size(); ++i) {
+      from[changes[i]] ^= 1;
+      RematWay way = tryWay(block, from, false);
+      from[changes[i]] ^= 1;
+      double bytes = double(now.bytes - way.bytes);
+      double ratio =
+          bytes <= 0 ? 0 : bytes / std::max(1e-30, way.seconds - now.seconds);
+      if (ratio > bestRatio)
+        bestRatio = ratio, best = i, bestWay = std::move(way);
+    }
+    from[changes[best]] ^= 1;
+    changes.erase(changes.begin() + best);
+    now = bestWay;
+    all.push_back(std::move(bestWay));
+    all.push_back(tryWay(block, from, true));
+  }
+}
+
+/// The different ways of the levels and between them, those that another beats
+/// left out.
 void RematBlocks::findWays(RematBlock &block, llvm::ArrayRef<RematKept> levels,
                            unsigned mostWays) {
   std::vector<RematWay> all;
   std::vector<unsigned> last[2];
+  for (size_t l = 1; l < levels.size(); ++l)
+    addBetween(block, levels[l - 1], levels[l], all);
+  const size_t between = all.size();
   for (const RematKept &level : levels)
     for (bool out : {false, true}) {
       RematWay way = tryWay(block, level, out);
-      if (all.size() >= 2 && way.kept == last[out] &&
+      if (all.size() >= between + 2 && way.kept == last[out] &&
           way.needsIn == all[all.size() - 2].needsIn)
         break;
       last[out] = way.kept;
@@ -227,7 +267,10 @@ void RematBlocks::findWays(RematBlock &block, llvm::ArrayRef<RematKept> levels,
     if (!beaten)
       block.ways.push_back(way);
   }
-  // Evenly thinned: the dearest and the cheapest stay.
+  // Evenly thinned: the largest and the smallest stay.
+  std::stable_sort(
+      block.ways.begin(), block.ways.end(),
+      [](const RematWay &a, const RematWay &b) { return a.bytes > b.bytes; });
   while (block.ways.size() > mostWays) {
     std::vector<RematWay> thinned;
     for (unsigned i = 0; i < mostWays; ++i)

@@ -62,6 +62,8 @@ private:
   void findWays(RematBlock &block, llvm::ArrayRef<RematKept> levels,
                 unsigned mostWays);
   RematWay tryWay(const RematBlock &block, const RematKept &level, bool out);
+  void addBetween(const RematBlock &block, RematKept from, const RematKept &to,
+                  std::vector<RematWay> &all);
   double makingSeconds(const RematBlock &block,
                        llvm::ArrayRef<unsigned> wanted);
 

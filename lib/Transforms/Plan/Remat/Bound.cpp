@@ -216,7 +216,8 @@ double Dual::evaluate() {
   RematCut cut(problem);
   for (unsigned i = 0; i < problem.ops.size(); ++i) {
     cut.setPrice(i, priceOfKeeping(i));
-    cut.setCost(i, problem.ops[i].seconds + priceOfSpans(i, nullptr));
+    if (!problem.ops[i].isFree)
+      cut.setCost(i, problem.ops[i].seconds + priceOfSpans(i, nullptr));
   }
   value = cut.solve() - cut.roundingError();
   for (unsigned j = 0; j <= numSteps; ++j)

@@ -54,8 +54,21 @@ double RematChain::cutAgain(unsigned from, unsigned to, unsigned cut,
   int rest = slot - int(crossSlots(from, cut));
   if (rest < 0)
     return kNever;
-  return outSeconds[cut] - outSeconds[from] + again(cut, to)[rest] +
+  return (outSeconds[cut] - outSeconds[from]) + again(cut, to)[rest] +
          again(from, cut)[slot];
+}
+
+/// row[i + shift] = min(row[i + shift], cost + a[i] + b[i + shift]); b may be
+/// null.
+static void relax(double *row, const double *a, const double *b, double cost,
+                  unsigned shift, unsigned last) {
+  if (!b) {
+    for (unsigned i = 0; i + shift <= last; ++i)
+      row[i + shift] = std::min(row[i + shift], cost + a[i]);
+    return;
+  }
+  for (unsigned i = 0; i + shift <= last; ++i)
+    row[i + shift] = std::min(row[i + shift], cost + a[i] + b[i + shift]);
 }
 
 void RematChain::fillAgain() {
@@ -64,11 +77,12 @@ void RematChain::fillAgain() {
       Row &row = again(from, to);
       row.assign(slots + 1, kNever);
       for (unsigned way = 0; way < blocks[from].ways.size(); ++way)
-        for (unsigned slot = 0; slot <= slots; ++slot)
+        for (unsigned slot = waySlots[from][way].transient; slot <= slots;
+             ++slot)
           row[slot] = std::min(row[slot], wayAgain(from, to, way, slot));
       for (unsigned cut = from + 1; cut < to; ++cut)
-        for (unsigned slot = crossSlots(from, cut); slot <= slots; ++slot)
-          row[slot] = std::min(row[slot], cutAgain(from, to, cut, slot));
+        relax(row.data(), again(cut, to).data(), again(from, cut).data(),
+              outSeconds[cut] - outSeconds[from], crossSlots(from, cut), slots);
     }
 }
 
@@ -207,5 +221,8 @@ RematHolds RematChain::holdsFor(unsigned slot) const {
     return holds;
   holds.resize(problem.ops.size());
   takeFirst(holds, slot);
+  for (unsigned i = 0; i < problem.ops.size(); ++i)
+    if (!problem.ops[i].canRecompute)
+      holds[i] = {{-1, int(problem.steps.size())}};
   return holds;
 }

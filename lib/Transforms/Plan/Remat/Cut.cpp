@@ -23,7 +23,9 @@ RematCut::RematCut(const RematProblem &problem)
     priceEdge[i] =
         addEdge(2 * i, 2 * i + 1, op.canKeep && !op.isFree ? 0 : kInfinite);
     costEdge[i] = addEdge(2 * i + 1, sink,
-                          op.canRecompute ? scaled(op.seconds) : kInfinite);
+                          !op.canRecompute ? kInfinite
+                          : op.isFree      ? 0
+                                           : scaled(op.seconds));
     for (unsigned operand : op.operands)
       addEdge(2 * i + 1, 2 * operand, kInfinite);
   }

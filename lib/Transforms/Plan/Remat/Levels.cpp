@@ -42,11 +42,15 @@ static std::pair<double, double> priceRange(const RematProblem &problem) {
 }
 
 std::vector<RematKept> tts::plan::findRematLevels(const RematProblem &problem) {
-  std::vector<RematKept> levels{readByBackward(problem)};
+  std::vector<RematKept> levels;
   auto add = [&](RematKept kept) {
-    if (kept != levels.back())
+    // Those that nothing reads are never kept in the end.
+    for (unsigned i = 0; i < problem.ops.size(); ++i)
+      kept[i] |= !problem.ops[i].canRecompute;
+    if (levels.empty() || kept != levels.back())
       levels.push_back(std::move(kept));
   };
+  add(readByBackward(problem));
   auto [price, last] = priceRange(problem);
   RematCut cut(problem);
   RematKept kept(problem.ops.size());
@@ -58,8 +62,6 @@ std::vector<RematKept> tts::plan::findRematLevels(const RematProblem &problem) {
       kept[i] = cut.isKept(i) && problem.ops[i].bytes > 0;
     add(kept);
   }
-  for (unsigned i = 0; i < problem.ops.size(); ++i)
-    kept[i] = !problem.ops[i].canRecompute;
-  add(kept);
+  add(RematKept(problem.ops.size()));
   return levels;
 }

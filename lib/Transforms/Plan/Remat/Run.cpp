@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 
 using namespace tts::plan;
 
@@ -74,6 +75,10 @@ void RematRunner::read(unsigned op, unsigned step, unsigned position,
   instance.end = position;
   instance.used = true;
   instance.materialized |= !absorbed || instance.step != step;
+  logRead(op, step);
+}
+
+void RematRunner::logRead(unsigned op, unsigned step) {
   if (!readLog || lastRead[op] == int(step) || !problem.ops[op].canKeep ||
       problem.ops[op].isFree)
     return;
@@ -97,7 +102,8 @@ void RematRunner::makeClones(const RematHolds &holds, unsigned step,
     if (made.isFree)
       continue;
     plan.clones.push_back({op, step});
-    plan.seconds += made.seconds;
+    plan.seconds += made.canRecompute ? made.seconds
+                                      : std::numeric_limits<double>::infinity();
     if (made.canKeep)
       for (const RematHold &hold : holds[op])
         if (hold.first <= int(step) && int(step) <= hold.last)
@@ -128,16 +134,28 @@ RematPlan RematRunner::run(const RematHolds &holds, const Stretch &stretch) {
   instances.clear();
   positions.clear();
   readBelow.clear();
+  early.clear();
   for (unsigned op = given; op < endOp; ++op) {
     availableUntil[op] = -1;
-    if (holds[op].empty() || holds[op].front().first >= 0)
+    for (const RematHold &hold : holds[op])
+      if (hold.early)
+        early.push_back({hold.first, op});
+    if (holds[op].empty() || holds[op].front().first >= 0 ||
+        !problem.ops[op].canKeep || problem.ops[op].isFree)
       continue;
     availableUntil[op] = holds[op].front().last;
     current[op] = instances.size();
     instances.push_back({op, 0, 0, 0, true, true, false});
   }
+  llvm::sort(early);
+  auto next = early.begin();
   for (unsigned step = firstStep; step < lastStep; ++step) {
     const RematStep &now = problem.steps[step];
+    for (; next != early.end() && next->first <= step; ++next)
+      if (next->first == step) {
+        demand(next->second, step, given);
+        logRead(next->second, step);
+      }
     for (unsigned use : now.uses)
       demand(use, step, given);
     makeClones(holds, step, given, plan);
@@ -206,6 +224,6 @@ RematHolds tts::plan::holdKept(const RematProblem &problem,
   const int last = problem.steps.size();
   RematHolds holds(problem.ops.size());
   for (unsigned i = 0; i < problem.ops.size(); ++i)
-    holds[i] = {{kept[i] && problem.ops[i].canKeep ? -1 : 0, last}};
+    holds[i] = {{kept[i] ? -1 : 0, last}};
   return holds;
 }

@@ -50,6 +50,7 @@ private:
     int64_t own;
   };
 
+  void logRead(unsigned op, unsigned step);
   void demand(unsigned op, unsigned step, unsigned given);
   void read(unsigned op, unsigned step, unsigned position, bool absorbed,
             unsigned given);
@@ -71,6 +72,8 @@ private:
   std::vector<int> lastRead;
   std::vector<Read> *readLog = nullptr;
   std::vector<unsigned> pending, stack, readBelow;
+  /// (step, operation) of what is made early.
+  std::vector<std::pair<unsigned, unsigned>> early;
 };
 
 } // namespace tts::plan

@@ -8,7 +8,12 @@
 
 using namespace tts::plan;
 
+/// What being over the limit by all of it costs, in seconds of all forward.
+static constexpr double kWeight = 6;
+
 bool RematFront::offer(const RematPlan &plan, const RematHolds &holds) {
+  if (!std::isfinite(plan.seconds))
+    return false;
   const int64_t peak = plan.peakBytes();
   auto at = llvm::partition_point(
       front, [&](const RematPoint &p) { return p.plan.peakBytes() > peak; });
@@ -34,7 +39,7 @@ const RematPoint *RematFront::find(int64_t peak) const {
 
 RematSearch::RematSearch(const RematProblem &problem, RematRunner &runner,
                          RematFront &front)
-    : problem(problem), runner(runner), front(front) {
+    : problem(problem), runner(runner), front(front), weight(kWeight) {
   for (const RematOp &op : problem.ops)
     allSeconds += op.seconds;
 }
@@ -54,7 +59,7 @@ void RematSearch::load(const RematHolds &from) {
     for (const RematHold &hold : holds[i])
       for (int j = hold.first + 1;
            j <= std::min<int>(hold.last, problem.steps.size()); ++j)
-        carry[i][j] = 1;
+        carry[i][j] = hold.early && j == hold.first + 1 ? 2 : 1;
 }
 
 void RematSearch::updateHolds(unsigned op) {
@@ -64,9 +69,9 @@ void RematSearch::updateHolds(unsigned op) {
     if (!row[j])
       continue;
     unsigned begin = j;
-    while (j + 1 < row.size() && row[j + 1])
+    while (j + 1 < row.size() && row[j + 1] == 1)
       ++j;
-    holds[op].push_back({int(begin) - 1, int(j)});
+    holds[op].push_back({int(begin) - 1, int(j), row[begin] == 2});
   }
 }
 
@@ -84,7 +89,14 @@ bool RematSearch::move() {
   if (begin == end)
     return false;
   bool carried = std::all_of(begin, end, [](char c) { return c; });
-  std::fill(begin, end, !carried);
+  if (!carried && end - begin > 1 && random(4) == 0) {
+    const auto early = begin + 1 + random(end - begin - 1);
+    std::fill(begin, early, 0);
+    *early = 2;
+    std::fill(early + 1, end, 1);
+  } else {
+    std::fill(begin, end, !carried);
+  }
   updateHolds(movedOp);
   return true;
 }
@@ -96,7 +108,7 @@ void RematSearch::undo() {
 
 double RematSearch::energy(const RematPlan &plan, int64_t limit) const {
   double over = double(std::max<int64_t>(0, plan.peakBytes() - limit));
-  return plan.seconds / allSeconds + 6 * over / double(limit);
+  return plan.seconds / allSeconds + weight * over / double(limit);
 }
 
 void RematSearch::anneal(int64_t limit, unsigned moves) {
@@ -136,8 +148,15 @@ void RematSearch::improve(unsigned targets, unsigned moves) {
     load(start ? start->holds : front.points().back().holds);
     anneal(limit, moves);
     const RematPoint *found = front.find(limit);
+    for (int retry = 0; retry < 3 && !found; ++retry) {
+      weight *= 4;
+      load(front.points().back().holds);
+      anneal(limit, moves);
+      found = front.find(limit);
+    }
     if (!found)
       return;
+    weight = kWeight;
     limit = std::min(limit, found->plan.peakBytes());
   }
 }

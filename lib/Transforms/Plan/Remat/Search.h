@@ -40,7 +40,8 @@ public:
   void improve(unsigned targets, unsigned moves);
 
 private:
-  /// Between which steps a value may be carried: [v][j] is just before step j.
+  /// Between which steps a value may be carried: [v][j] is just before step j;
+  /// 2 where it was made early in the step before.
   using Carry = std::vector<std::vector<char>>;
 
   void load(const RematHolds &holds);
@@ -54,7 +55,7 @@ private:
   const RematProblem &problem;
   RematRunner &runner;
   RematFront &front;
-  double allSeconds = 0;
+  double allSeconds = 0, weight;
   Carry carry;
   RematHolds holds;
   unsigned movedOp = 0;
