@@ -86,8 +86,8 @@ struct RematPlan {
 };
 
 /// A value is in memory, or may be left there, from step `first` to step `last`
-/// (inclusive); from forward on when `first` is -1. An early one is made in step
-/// `first` even if nothing reads it there, so that its operands can go.
+/// (inclusive); from forward on when `first` is -1. An early one is made in
+/// step `first` even if nothing reads it there, so that its operands can go.
 struct RematHold {
   int first = -1, last = 0;
   bool early = false;
