@@ -34,7 +34,7 @@ def test_it_trains(prepared):
     folder, manifest = prepared
     program, logs = folder / "train", folder / "logs"
     run(tool("tts-compile"), "--memory-budget=256M", folder / "model.mlir", "-o", program)
-    run(tool("tts-check"), program)
+    run(tool("tts-check"), folder / "train.plan.json", f"--executable={program}")
     flags = ["--steps=60", "--lr=3e-3", "--warmup=10", "--schedule=constant", "--eval-every=60", "--seed=1"]
     run(program, f"--data={folder / 'tokens'}", *flags, f"--log-dir={logs}")
     rows = [json.loads(line) for line in (logs / "metrics.jsonl").read_text().splitlines()]

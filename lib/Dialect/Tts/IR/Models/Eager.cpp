@@ -60,7 +60,8 @@ EagerRule rmsNorm(RmsNormOp op, NeedsGradient) {
 /// A linear layer, then logits and their log-softmax in single precision: 8V.
 EagerRule crossEntropy(LinearCrossEntropyOp op, NeedsGradient needs) {
   EagerRule rule = contraction(op, needs);
-  rule.beside = {{op.getLse(), 8 * op.getW().getType().getDimSize(1), 1}};
+  int64_t ofStep = 4 * op.getW().getType().getDimSize(1);
+  rule.beside = {{op.getLse(), ofStep, 1}, {op.getLse(), ofStep, 1}};
   return rule;
 }
 
