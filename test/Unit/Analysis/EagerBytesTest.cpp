@@ -285,7 +285,7 @@ TEST(EagerBytes, TheTableOfADiTOf500M) {
          {std::pair("fp32", row.fp32), std::pair("bf16", row.bf16)}) {
       double bytes =
           eager(dit, 21, 1280, 20, 1000, row.batch, precision, 16 * parameters);
-      EXPECT_NEAR(bytes / 1e9, gigabytes, 0.05 * gigabytes)
+      EXPECT_NEAR(bytes / 1e9, gigabytes, 0.01 * gigabytes)
           << row.batch << " " << precision;
     }
 }
