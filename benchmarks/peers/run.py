@@ -66,7 +66,7 @@ class Benchmark:
         module = re.sub(r"tts\.ema_decay = [^,]+, ", "", text(self.config))
         (self.work / "model.mlir").write_text(module)
         write_batch(self.work / "batch.npz", self.config, options.batch, options.phones, options.frames)
-        self.sides = all_sides(options.venv_root, options.peers)
+        self.sides = all_sides(options.venv_root, options.peers, options.precision)
         self.version = self._tool("tts-compile", "--version")
 
     def _tool(self, name, *flags) -> str:
@@ -76,12 +76,15 @@ class Benchmark:
             raise InputError(command[0], f"exit {done.returncode}: {done.stderr.strip()[-500:]}", "see its message")
         return done.stdout.strip()
 
-    def compile(self, threads: int) -> Path:
-        o, library = self.options, self.work / f"ours{threads}.so"
+    def library(self, threads: int, precision: str) -> Path:
+        return self.work / f"ours{threads}-{precision}.so"
+
+    def compile(self, threads: int, precision: str):
+        o = self.options
         shape = f"--bucket=text={o.phones},frames={o.frames}"
         sizes = (f"--memory-budget={o.memory_budget}", f"--batch={o.batch}", f"--micro-batch={o.batch}", shape)
-        self._tool("tts-compile", *sizes, f"--threads={threads}", self.work / "model.mlir", "-o", library)
-        return library
+        flags = (f"--threads={threads}", f"--precision={precision}")
+        self._tool("tts-compile", *sizes, *flags, self.work / "model.mlir", "-o", self.library(threads, precision))
 
     def start(self, side, threads: int, variant: str) -> Worker:
         job = {
@@ -89,7 +92,8 @@ class Benchmark:
             "threads": threads,
             "batch": str(self.work / "batch.npz"),
             "weights": str(self.work / "weights.safetensors"),
-            "library": str(self.work / f"ours{threads}.so"),
+            "library": str(self.library(threads, side.job.get("precision", self.options.precision))),
+            "precision": self.options.precision,
             "version": self.version,
             "variant": variant,
             "seed": 1,
@@ -121,7 +125,8 @@ class Benchmark:
 
     def measure(self, threads: int) -> list[Figures]:
         """Steps of all sides in turns, then memory of each in a process of its own."""
-        self.compile(threads)
+        for precision in {self.options.precision, "fp32"}:
+            self.compile(threads, precision)
         measured, chosen, workers = {}, {}, []
         try:
             for side in self.sides:
@@ -192,6 +197,7 @@ def parse(arguments) -> argparse.Namespace:
     parser.add_argument("--frames", type=int, default=576)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="the first one gates")
     parser.add_argument("--rounds", type=int, default=5, help="steps of each side after one to warm up")
+    parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32", help="bf16: PyTorch by autocast")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
     parser.add_argument("--variant", action="append", default=[], metavar="PEER=NAME", help="instead of the fastest")
     parser.add_argument(
@@ -203,6 +209,8 @@ def parse(arguments) -> argparse.Namespace:
     parser.add_argument("--install", action="store_true", help="make the peers' environments and stop")
     parser.add_argument("--out", type=Path, default=Path("peers-out"), help="where jobs, logs and peers.json go")
     options = parser.parse_args(arguments)
+    if options.precision != "fp32" and "jax" in options.peers:
+        options.peers = [peer for peer in options.peers if peer != "jax"]  # its model is fp32's
     options.out, options.venv_root = options.out.resolve(), options.venv_root.resolve()
     return options
 
@@ -223,7 +231,10 @@ def main(arguments=None) -> int:
     print(
         f"{about['processor']}, {about['processors']} processors, {' '.join(about['vectors'])}, load {about['load']:.1f}"
     )
-    print(f"FastSpeech 2 {options.size}, batch {options.batch}, {options.phones} phones, {options.frames} frames, fp32")
+    print(
+        f"FastSpeech 2 {options.size}, batch {options.batch}, {options.phones} phones, {options.frames} frames, "
+        f"{options.precision}"
+    )
     told: list[Gate] = []
     for threads in options.threads:
         measured[threads] = benchmark.measure(threads)

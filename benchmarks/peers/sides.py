@@ -35,8 +35,8 @@ class SideOfBenchmark:
         return {**os.environ, **counted, **caches, "CUDA_VISIBLE_DEVICES": "", **self.variables}
 
 
-def all_sides(venv_root: Path, wanted: list[str]) -> list[SideOfBenchmark]:
-    """Ours and the peers asked for; those that cannot run say why."""
+def all_sides(venv_root: Path, wanted: list[str], precision: str = "fp32") -> list[SideOfBenchmark]:
+    """Ours (in fp32 too, if that is not what is compared) and the peers asked for; those that cannot run say why."""
     blas, note = environments.openblas_environment(venv_root)
     here, torch, jax = (
         Path(sys.executable),
@@ -51,7 +51,9 @@ def all_sides(venv_root: Path, wanted: list[str]) -> list[SideOfBenchmark]:
         SideOfBenchmark("torch-compile", "torch_worker.py", torch, linear[:1], {"compiled": True}),
         SideOfBenchmark("jax", "jax_worker.py", jax, ("taps", "lax")),
     ]
+    if precision != "fp32":
+        sides.insert(1, SideOfBenchmark("ours-fp32", "ours_worker.py", here, job={"precision": "fp32"}))
     for side in sides:
         if side.python != here:
             side.absent = environments.ready(venv_root, side.python.parts[-3])
-    return [side for side in sides if side.name == "ours" or side.name in wanted]
+    return [side for side in sides if side.name.startswith("ours") or side.name in wanted]

@@ -58,19 +58,24 @@ class Side:
         return {
             "version": f"PyTorch {torch.__version__}",
             "threads": torch.get_num_threads(),
-            "implementation": f"{how}, linear by {self.job.variant}, AdamW {self.fast}",
+            "implementation": f"{how}, {self.job.precision}, linear by {self.job.variant}, AdamW {self.fast}",
             "libraries": [*built, *onednn(), *math_libraries()],
         }
+
+    def forward(self, model):
+        """As the job's precision says: autocast holds weights, norms and losses in fp32."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.job.precision == "bf16"):
+            return model(self.batch)
 
     def evaluate(self):
         self.model.eval()
         with torch.no_grad():
-            loss = float(self.model(self.batch))
+            loss = float(self.forward(self.model))
         self.model.train()
         return loss
 
     def step(self, update):
-        loss = self.loss(self.batch)
+        loss = self.forward(self.loss)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.trained, 1.0)

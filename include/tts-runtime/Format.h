@@ -147,7 +147,7 @@ typedef struct TtsBuffer {
 /// row-major, leading dimensions and strides in elements, operands A, B, C.
 /// A zero stride_c with beta = 1 sums the batch into one C, in order.
 enum TtsGemmScalar {
-  TTS_GEMM_DTYPE = 0,
+  TTS_GEMM_DTYPE = 0, ///< of A and B
   TTS_GEMM_M,
   TTS_GEMM_N,
   TTS_GEMM_K,
@@ -161,6 +161,7 @@ enum TtsGemmScalar {
   TTS_GEMM_STRIDE_A,
   TTS_GEMM_STRIDE_B,
   TTS_GEMM_STRIDE_C,
+  TTS_GEMM_DTYPE_C, ///< of C: that of A and B, or F32; sums are F32 at least
   TTS_GEMM_SCRATCH, ///< bytes of library scratch in the fourth operand, or 0
   TTS_GEMM_NUM_SCALARS,
 };
@@ -170,7 +171,7 @@ enum TtsGemmScalar {
 /// Y [batch, time, out], scratch. Transposed it is the gradient of the input:
 /// Y[b, t] = Σ_j X[b, t − j + left]·W[j]ᵀ, W [taps, out, in].
 enum TtsConv1dScalar {
-  TTS_CONV1D_DTYPE = 0,
+  TTS_CONV1D_DTYPE = 0, ///< of X and W
   TTS_CONV1D_BATCH,
   TTS_CONV1D_TIME,
   TTS_CONV1D_IN,
@@ -178,6 +179,7 @@ enum TtsConv1dScalar {
   TTS_CONV1D_TAPS,
   TTS_CONV1D_LEFT,
   TTS_CONV1D_TRANSPOSE,
+  TTS_CONV1D_DTYPE_Y, ///< of Y: that of X and W, or F32
   TTS_CONV1D_SCRATCH, ///< bytes of library scratch in the fourth operand
   TTS_CONV1D_NUM_SCALARS,
 };

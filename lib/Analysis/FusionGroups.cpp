@@ -16,6 +16,10 @@ bool isPointwise(Operation *op) {
   return op->getNumResults() == 1 && op->hasTrait<Pointwise>();
 }
 
+ArrayRef<int64_t> getShape(Operation *op) {
+  return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+}
+
 class GroupBuilder {
 public:
   GroupBuilder(Block &block, bool fuse) : block(block), fuse(fuse) {}
@@ -78,7 +82,7 @@ private:
     // the overwritten value around it.
     return isPointwise(producer) && !taken.contains(producer) &&
            !isa<InPlaceOpInterface>(producer) &&
-           producer->getResult(0).getType() == root->getResult(0).getType() &&
+           getShape(producer) == getShape(root) &&
            llvm::all_of(producer->getUsers(), [&](Operation *user) {
              return members.contains(user);
            });

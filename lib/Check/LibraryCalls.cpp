@@ -70,19 +70,22 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
                            " operands, not " + std::to_string(expected));
     return;
   }
-  const int64_t dtype = s[TTS_GEMM_DTYPE];
+  const int64_t dtype = s[TTS_GEMM_DTYPE], dtypeC = s[TTS_GEMM_DTYPE_C];
   const uint64_t size = floatSize(dtype);
+  if (dtypeC != dtype && dtypeC != TTS_F32)
+    report.fail(label, "a gemm whose result is of neither its operands' type "
+                       "nor f32");
   const int64_t m = s[TTS_GEMM_M], n = s[TTS_GEMM_N], k = s[TTS_GEMM_K];
   const bool ta = s[TTS_GEMM_TRANSPOSE_A] != 0,
              tb = s[TTS_GEMM_TRANSPOSE_B] != 0;
   const int64_t batch = s[TTS_GEMM_BATCH];
-  const uint64_t needed[] = {
-      footprint(ta ? k : m, ta ? m : k, s[TTS_GEMM_LDA], batch,
-                s[TTS_GEMM_STRIDE_A], size),
-      footprint(tb ? n : k, tb ? k : n, s[TTS_GEMM_LDB], batch,
-                s[TTS_GEMM_STRIDE_B], size),
-      footprint(m, n, s[TTS_GEMM_LDC], batch, s[TTS_GEMM_STRIDE_C], size),
-      uint64_t(scratch)};
+  const uint64_t needed[] = {footprint(ta ? k : m, ta ? m : k, s[TTS_GEMM_LDA],
+                                       batch, s[TTS_GEMM_STRIDE_A], size),
+                             footprint(tb ? n : k, tb ? k : n, s[TTS_GEMM_LDB],
+                                       batch, s[TTS_GEMM_STRIDE_B], size),
+                             footprint(m, n, s[TTS_GEMM_LDC], batch,
+                                       s[TTS_GEMM_STRIDE_C], floatSize(dtypeC)),
+                             uint64_t(scratch)};
   const int64_t beta = s[TTS_GEMM_BETA];
   if (beta != 0 && beta != 1)
     report.fail(label, "a gemm whose beta is neither 0 nor 1");
@@ -91,7 +94,8 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
     const uint32_t access = i < 2                 ? uint32_t(TTS_READ)
                             : i == 2 && beta != 0 ? uint32_t(TTS_READ_WRITE)
                                                   : uint32_t(TTS_WRITE);
-    checkOperand(operand, needed[i], i < 3 ? dtype : int64_t(TTS_BYTES), access,
+    const int64_t held = i < 2 ? dtype : i == 2 ? dtypeC : int64_t(TTS_BYTES);
+    checkOperand(operand, needed[i], held, access,
                  "operand " + std::to_string(i) + " of a gemm ", label, report);
   }
 }
@@ -107,7 +111,10 @@ static void checkConv1d(const Table &table, const TtsEntry &entry,
     return;
   }
   const int64_t *s = &table.scalars[entry.first_scalar];
-  const int64_t dtype = s[TTS_CONV1D_DTYPE];
+  const int64_t dtype = s[TTS_CONV1D_DTYPE], dtypeY = s[TTS_CONV1D_DTYPE_Y];
+  if (dtypeY != dtype && dtypeY != TTS_F32)
+    report.fail(label, "a conv1d whose result is of neither its operands' type "
+                       "nor f32");
   const uint64_t size = floatSize(dtype);
   const int64_t rows = s[TTS_CONV1D_TIME], batch = s[TTS_CONV1D_BATCH];
   const int64_t in = s[TTS_CONV1D_IN], out = s[TTS_CONV1D_OUT],
@@ -115,18 +122,20 @@ static void checkConv1d(const Table &table, const TtsEntry &entry,
   if (left < 0 || left >= taps)
     report.fail(label, "a conv1d whose taps do not reach its own row");
   // Dense, so a stack of `batch` matrices of `rows` rows.
-  auto stack = [&](int64_t count, int64_t height, int64_t width) {
+  auto stack = [&](int64_t count, int64_t height, int64_t width,
+                   uint64_t bytes) {
     if (height > 0 && width > INT64_MAX / height)
       return uint64_t(0);
-    return footprint(height, width, width, count, height * width, size);
+    return footprint(height, width, width, count, height * width, bytes);
   };
-  const uint64_t needed[] = {stack(batch, rows, in), stack(taps, in, out),
-                             stack(batch, rows, out),
+  const uint64_t needed[] = {stack(batch, rows, in, size),
+                             stack(taps, in, out, size),
+                             stack(batch, rows, out, floatSize(dtypeY)),
                              uint64_t(s[TTS_CONV1D_SCRATCH])};
   for (uint32_t i = 0; i < 4; ++i) {
     const TtsOperand &operand = table.operands[entry.first_operand + i];
-    checkOperand(operand, needed[i], i < 3 ? dtype : int64_t(TTS_BYTES),
-                 i < 2 ? TTS_READ : TTS_WRITE,
+    const int64_t held = i < 2 ? dtype : i == 2 ? dtypeY : int64_t(TTS_BYTES);
+    checkOperand(operand, needed[i], held, i < 2 ? TTS_READ : TTS_WRITE,
                  "operand " + std::to_string(i) + " of a conv1d ", label,
                  report);
   }

@@ -104,6 +104,7 @@ private:
     parameter.moment1 = state(value, "moment1", name);
     parameter.moment2 = state(value, "moment2", name);
     parameter.ema = state(value, "ema", name);
+    parameter.halfCopy = state(value, "half_copy", name);
     parameter.next = state(value, "next", name);
     if (parameter.next && (parameter.frozen || parameter.gradient))
       fail(name + " has a next value but is frozen or trained");
@@ -218,6 +219,12 @@ void tts::check::checkRegions(const Table &table, const Manifest &manifest,
     checkState(parameter.moment2, TTS_CLASS_OPTIMIZER, parameter);
     checkState(parameter.ema, TTS_CLASS_EMA, parameter);
     checkState(parameter.next, TTS_CLASS_BUFFERS, parameter);
+    if (!parameter.halfCopy)
+      continue;
+    check(*parameter.halfCopy, TTS_CLASS_HALF_COPIES);
+    if (parameter.halfCopy->size * 2 != parameter.value.size)
+      report.fail("manifest", parameter.halfCopy->name +
+                                  " has not half the parameter's size");
   }
   for (const Region &scalar : manifest.scalars)
     check(scalar, TTS_CLASS_BUFFERS);

@@ -22,7 +22,7 @@ struct Region {
 struct Parameter {
   Region value;
   bool frozen = false;
-  std::optional<Region> gradient, moment1, moment2, ema;
+  std::optional<Region> gradient, moment1, moment2, ema, halfCopy;
   std::optional<Region> next; ///< of a state, between forward and update
 };
 

@@ -90,8 +90,8 @@ public:
       if (!reads[programs.update].cover(*parameter.gradient))
         report.fail(table.programLabel(programs.update),
                     "does not read all of " + parameter.gradient->name);
-      for (const auto &state :
-           {parameter.moment1, parameter.moment2, parameter.ema})
+      for (const auto &state : {parameter.moment1, parameter.moment2,
+                                parameter.ema, parameter.halfCopy})
         if (state)
           owe(programs.update, *state);
     }

@@ -282,9 +282,9 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
     return error;
   std::string precision =
       stringOf(module, flags.precision, "tts.precision", "auto");
-  if (precision != "auto" && precision != "fp32" && precision != "fp64")
+  if (!llvm::is_contained({"auto", "fp64", "fp32", "bf16", "fp16"}, precision))
     return badUsage("--precision", "'" + precision + "' is not supported",
-                    "use fp32 or fp64");
+                    "use auto, fp64, fp32, bf16 or fp16");
   request.precision = precision == "auto" ? "fp32" : precision;
 
   request.remat = flags.remat;

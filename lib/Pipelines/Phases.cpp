@@ -50,6 +50,7 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::Plan:
     break;
   case Phase::Specialize: {
+    manager.addPass(createTtsChooseHalfCopies());
     TtsSpecializeOptions specialize;
     specialize.onlyBucket = options.onlyBucket.value_or(-1);
     manager.addPass(createTtsSpecialize(specialize));

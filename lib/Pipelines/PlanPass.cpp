@@ -44,9 +44,9 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
              << request.hardware.name << " has no link for " << ranks
              << " ranks";
     request.ranks = ranks;
-    if (precision != "fp32" && precision != "fp64")
+    if (!llvm::is_contained({"fp64", "fp32", "bf16", "fp16"}, precision))
       return module.emitError("precision '")
-             << precision << "' is not supported; fp32 or fp64 is";
+             << precision << "' is not supported; fp64, fp32, bf16 or fp16 is";
     request.precision = precision;
     if (remat != "auto" && remat != "none" && remat != "full")
       return module.emitError("remat '")

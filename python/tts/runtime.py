@@ -14,6 +14,7 @@ import numpy as np
 from tts.entries import TAP, CEntry, CNonFinite, Entry, NonFinite, Profile, Timed
 
 DTYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}
+DTYPES |= {"F16": np.float16, "BF16": np.uint16}  # NumPy has no bf16: its bits
 STATES = {"grad": "gradient", "moment1": "moment1", "moment2": "moment2", "ema": "ema", "next": "next"}
 
 
@@ -176,6 +177,9 @@ class Session:
         if name in self._parameters:
             return self._parameters[name]
         kind, _, rest = name.partition(":")
+        if kind == "half" and "half_copy" in self._parameters.get(rest, {}):
+            parameter = self._parameters[rest]
+            return {**parameter, "dtype": parameter["half_copy"]["dtype"]}
         if kind in STATES:
             parameter = self._parameters.get(rest)
             return parameter if parameter and parameter.get(STATES[kind]) else None

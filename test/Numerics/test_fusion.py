@@ -26,7 +26,7 @@ def kernels(session: Session) -> int:
     return sum(not entry.is_gemm for entry in session.entries)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+@pytest.mark.parametrize("precision", ["fp32", "fp64", "bf16", "fp16"])
 def test_fused_and_unfused_builds_agree_in_every_bit(tmp_path, precision):
     batch = utterances([(12, 40), (5, 23), (9, 31)], SIZES["tiny"].symbols)
     told, states = [], []

@@ -30,7 +30,7 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     Option<"threads", "threads", "int64_t", /*default=*/"1",
            "CPU threads per rank">,
     Option<"precision", "precision", "std::string", /*default=*/"\"fp32\"",
-           "fp32 or fp64">,
+           "fp64, fp32, bf16 or fp16">,
     Option<"remat", "remat", "std::string", /*default=*/"\"auto\"",
            "auto, none or full">,
     Option<"microBatch", "micro-batch", "int64_t", /*default=*/"0",

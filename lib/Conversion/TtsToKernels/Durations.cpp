@@ -58,7 +58,7 @@ static void lengthRegulate(LengthRegulateOp op, Emitter &e) {
     Value end = forPhones(e, op.getDurations(), batch, frames, copyPhone);
     e.loop(end, e.index(frames), {}, [&](Value time, ValueRange) {
       return e.chunks(channels, {}, [&](ValueRange) {
-        e.store(op.getY(), e.constant(type.getElementType(), 0),
+        e.store(op.getY(), e.constant(e.computeTypeOf(op->getResult(0)), 0),
                 at(batch, time));
         return Emitter::Values();
       });
@@ -75,7 +75,7 @@ static void lengthRegulateGrad(LengthRegulateGradOp op, Emitter &e) {
   e.loop(e.lo, e.hi, {}, [&](Value batch, ValueRange) {
     auto sumPhone = [&](Value phone, Value start, Value end) {
       e.chunks(channels, {}, [&](ValueRange) {
-        Value zero = e.splat(e.constant(type.getElementType(), 0));
+        Value zero = e.splat(e.constant(e.computeTypeOf(op->getResult(0)), 0));
         Value sum =
             e.loop(start, end, zero, [&](Value time, ValueRange so_far) {
                Value lanes = e.emitLanes(op.getDy(), at(batch, time));

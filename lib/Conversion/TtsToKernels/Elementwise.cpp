@@ -127,7 +127,7 @@ static void populateArithmetic(Rules &rules) {
   });
   pointwise<SignOp>(rules, [](Formula f, Operands x) { return sign(f, x[0]); });
   rules.flatMap<CastOp>([](CastOp op, Emitter &e, const Position &at) -> Value {
-    return e.convertFloat(e.emit(op.getX(), at), op.getType().getElementType());
+    return e.convertFloat(e.emit(op.getX(), at), e.computeTypeOf(op.getY()));
   });
   rules.flatMap<RoundToIntOp>(
       [](RoundToIntOp op, Emitter &e, const Position &at) -> Value {
@@ -181,6 +181,7 @@ static void populateFunctions(Rules &rules) {
 }
 
 void populateElementwiseRules(Rules &rules) {
+  rules.exact<NegOp, AbsOp, SignOp, ReluOp, ReluGradOp>();
   populateArithmetic(rules);
   populateActivations(rules);
   populateFunctions(rules);

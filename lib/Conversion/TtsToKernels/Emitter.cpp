@@ -52,8 +52,11 @@ Value Emitter::emit(Value value, const Position &at) {
   const Rules::Map *rule = rules.findMap(op);
   assert(rule && "the kernel's body was checked");
   Values computed = (*rule)(op, *this, at);
-  for (auto [result, piece] : llvm::zip_equal(op->getResults(), computed))
+  for (auto [result, piece] : llvm::zip_equal(op->getResults(), computed)) {
+    if (!rules.isExact(op))
+      piece = rounded(piece, result);
     memo.push_back({{result, at}, piece});
+  }
   return computed[cast<OpResult>(value).getResultNumber()];
 }
 
@@ -107,19 +110,45 @@ Value Emitter::load(Value memory, ArrayRef<int64_t> shape, const Position &at) {
   Value first = address(shape, at);
   if (at.chunk)
     return loadLanes(memory, first);
-  return memref::LoadOp::create(b, memory, first);
+  return loadScalar(memory, first);
+}
+
+Value Emitter::rounded(Value piece, Value tensor) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  Type computed = computeType(element);
+  return computed == element
+             ? piece
+             : convertFloat(convertFloat(piece, element), computed);
+}
+
+static Type elementOfMemory(Value memory) {
+  return cast<MemRefType>(memory.getType()).getElementType();
+}
+
+Value Emitter::loadScalar(Value memory, Value offset) {
+  Value loaded = memref::LoadOp::create(b, memory, offset);
+  return convertFloat(loaded, computeType(loaded.getType()));
+}
+
+void Emitter::storeScalar(Value scalar, Value memory, Value offset) {
+  memref::StoreOp::create(b, convertFloat(scalar, elementOfMemory(memory)),
+                          memory, offset);
 }
 
 Value Emitter::loadLanes(Value memory, Value offset) {
-  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  Type element = elementOfMemory(memory);
   auto type = VectorType::get({kLanes}, element);
-  if (!mask)
-    return vector::LoadOp::create(b, type, memory, offset);
-  return vector::MaskedLoadOp::create(b, type, memory, offset, mask,
-                                      constant(type, 0));
+  Value loaded;
+  if (mask)
+    loaded = vector::MaskedLoadOp::create(b, type, memory, offset, mask,
+                                          constant(type, 0));
+  else
+    loaded = vector::LoadOp::create(b, type, memory, offset);
+  return convertFloat(loaded, computeType(element));
 }
 
 void Emitter::storeLanes(Value lanes, Value memory, Value offset) {
+  lanes = convertFloat(lanes, elementOfMemory(memory));
   if (mask)
     vector::MaskedStoreOp::create(b, memory, offset, mask, lanes);
   else
@@ -147,7 +176,7 @@ void Emitter::store(Value result, Value computed, const Position &at) {
       continue;
     Value offset = address(shapeOf(returned), at);
     if (!at.chunk) {
-      memref::StoreOp::create(b, computed, memory, offset);
+      storeScalar(computed, memory, offset);
       continue;
     }
     bool isLanes = isa<VectorType>(computed.getType());
@@ -184,6 +213,14 @@ Value Emitter::index(int64_t value) {
     constant = arith::ConstantIndexOp::create(b, value);
   }
   return constant;
+}
+
+Type Emitter::computeType(Type element) {
+  return element.isBF16() || element.isF16() ? b.getF32Type() : element;
+}
+
+Type Emitter::computeTypeOf(Value tensor) {
+  return computeType(getElementTypeOrSelf(tensor.getType()));
 }
 
 Value Emitter::constant(Type type, double value) {
@@ -237,6 +274,8 @@ Value Emitter::convertFloat(Value x, Type element) {
     type = VectorType::get(vector.getShape(), element);
   Type from = getElementTypeOrSelf(x);
   if (from == element)
+    return x;
+  if (!isa<FloatType>(element))
     return x;
   if (isa<IntegerType>(from))
     return arith::SIToFPOp::create(b, type, x);

@@ -49,7 +49,8 @@ public:
   //===-- values ----------------------------------------------------------===//
 
   /// The value at a position: a vector of lanes or, where the lanes are all
-  /// the same, a scalar.
+  /// the same, a scalar. A value of a half type is an f32 that the half type
+  /// holds: ops compute in f32 and their results are rounded.
   mlir::Value emit(mlir::Value value, const Position &at);
   /// The same, always lanes if `at` is a chunk.
   mlir::Value emitLanes(mlir::Value value, const Position &at);
@@ -65,6 +66,9 @@ public:
   /// An index constant, which stands at the kernel's start: scalars that are
   /// computed before a loop may use it.
   mlir::Value index(int64_t value);
+  /// What numbers of an element type are computed in: f32 for a half type.
+  mlir::Type computeType(mlir::Type element);
+  mlir::Type computeTypeOf(mlir::Value tensor);
   /// A number of a type, or of the type (scalar or lanes) of `like`.
   mlir::Value constant(mlir::Type type, double value);
   mlir::Value integer(mlir::Type type, int64_t value);
@@ -110,7 +114,10 @@ public:
 
   //===-- memory ----------------------------------------------------------===//
 
-  /// The lanes of the current chunk at an element offset of a flat memref.
+  /// The element, or the lanes of the current chunk, at an element offset of a
+  /// flat memref.
+  mlir::Value loadScalar(mlir::Value memory, mlir::Value offset);
+  void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
   mlir::Value loadLanes(mlir::Value memory, mlir::Value offset);
   void storeLanes(mlir::Value lanes, mlir::Value memory, mlir::Value offset);
   /// first + index·scale
@@ -157,6 +164,8 @@ private:
 
   mlir::Value load(mlir::Value memory, llvm::ArrayRef<int64_t> shape,
                    const Position &at);
+  /// Rounded as a value of `tensor`'s type.
+  mlir::Value rounded(mlir::Value piece, mlir::Value tensor);
   mlir::Value address(llvm::ArrayRef<int64_t> shape, const Position &at);
 
   mlir::ImplicitLocOpBuilder b;

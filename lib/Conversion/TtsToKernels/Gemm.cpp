@@ -9,7 +9,6 @@
 #include "tts/Conversion/TtsToKernels/Gemm.h"
 #include "Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -25,7 +24,7 @@ public:
   GemmBuilder(Emitter &e, rt::GemmAttr shape, ArrayRef<Value> memory,
               Type element)
       : e(e), b(e.builder()), shape(shape), a(memory[0]), bMatrix(memory[1]),
-        c(memory[2]), element(element) {}
+        c(memory[2]), element(e.computeType(element)) {}
 
   /// Row `row` of product number `batch`.
   void row(Value row, Value batch) {
@@ -46,7 +45,7 @@ private:
   }
   Value elementOfA(Value k) {
     int64_t stride = shape.getTransposeA() ? shape.getLda() : 1;
-    return memref::LoadOp::create(b, a, e.offset(rowA, k, stride));
+    return e.loadScalar(a, e.offset(rowA, k, stride));
   }
   Value zeroLanes() {
     return e.constant(VectorType::get({kernels::kLanes}, element), 0);
@@ -81,9 +80,8 @@ private:
           Value sum = shape.getTransposeA() ? scalarDot(rowB) : vectorDot(rowB);
           Value place = e.offset(rowC, column, 1);
           if (shape.getBeta())
-            sum = arith::AddFOp::create(b, memref::LoadOp::create(b, c, place),
-                                        sum);
-          memref::StoreOp::create(b, sum, c, place);
+            sum = arith::AddFOp::create(b, e.loadScalar(c, place), sum);
+          e.storeScalar(sum, c, place);
           return Values();
         });
   }
@@ -102,8 +100,7 @@ private:
     return e
         .loop(e.index(0), e.index(shape.getK()), e.constant(element, 0),
               [&](Value k, ValueRange carried) {
-                Value y =
-                    memref::LoadOp::create(b, bMatrix, e.offset(rowB, k, 1));
+                Value y = e.loadScalar(bMatrix, e.offset(rowB, k, 1));
                 return Values{multiplyAdd(carried[0], elementOfA(k), y)};
               })
         .front();
@@ -125,7 +122,7 @@ static int64_t extent(int64_t batch, int64_t stride, int64_t rows,
 }
 
 func::FuncOp emitGemmKernel(ModuleOp module, StringRef name, rt::GemmAttr shape,
-                            Type element) {
+                            Type element, Type elementOfC) {
   ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
   b.setInsertionPointToEnd(module.getBody());
   int64_t m = shape.getM(), n = shape.getN(), k = shape.getK();
@@ -137,8 +134,9 @@ func::FuncOp emitGemmKernel(ModuleOp module, StringRef name, rt::GemmAttr shape,
              tb ? k : n),
       extent(shape.getBatch(), shape.getStrideC(), m, shape.getLdc(), n)};
   SmallVector<Type> inputs;
-  for (int64_t size : extents)
-    inputs.push_back(MemRefType::get({size}, element));
+  Type elements[] = {element, element, elementOfC};
+  for (auto [size, each] : llvm::zip(extents, elements))
+    inputs.push_back(MemRefType::get({size}, each));
   inputs.append(2, b.getIndexType());
 
   auto kernel = func::FuncOp::create(b, name, b.getFunctionType(inputs, {}));

@@ -1,6 +1,7 @@
 //===- LowerMath.cpp - functions of math as polynomials or libm calls -----===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -64,6 +65,8 @@ struct LowerMathPass : impl::LowerMathPassBase<LowerMathPass> {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, isPolynomial);
     patterns.add<Log1pOfDouble>(&getContext());
+    // In integers: the machine's own rounding to bf16 takes denormals for 0.
+    arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

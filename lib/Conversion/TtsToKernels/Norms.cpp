@@ -37,7 +37,7 @@ static Position channel() {
 static void layerNorm(LayerNormOp op, Emitter &e) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   int64_t columns = type.getShape().back();
-  Type element = type.getElementType();
+  Type element = e.computeTypeOf(op.getX());
   Norm n{e};
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     auto x = [&] { return e.emitLanes(op.getX(), at); };
@@ -71,7 +71,7 @@ static void layerNorm(LayerNormOp op, Emitter &e) {
 static void layerNormGrad(LayerNormGradOp op, Emitter &e) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   int64_t columns = type.getShape().back();
-  Type element = type.getElementType();
+  Type element = e.computeTypeOf(op.getX());
   Norm n{e};
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     Value mean = e.emit(op.getMean(), at.ofRow());
@@ -102,13 +102,14 @@ static void layerNormGammaGrad(LayerNormGammaGradOp op, Emitter &e) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   Norm n{e};
   e.rangeOfChunks(type.getShape().back(), /*hoist=*/false, [&] {
-    Value sum = sumColumns(
-        e, type.getShape(), type.getElementType(), [&](const Position &at) {
-          Value xhat = n.normalized(e.emitLanes(op.getX(), at),
-                                    e.emit(op.getMean(), at.ofRow()),
-                                    e.emit(op.getRstd(), at.ofRow()));
-          return n.mul(e.emitLanes(op.getDy(), at), xhat);
-        });
+    Value sum = sumColumns(e, type.getShape(), e.computeTypeOf(op.getX()),
+                           [&](const Position &at) {
+                             Value xhat =
+                                 n.normalized(e.emitLanes(op.getX(), at),
+                                              e.emit(op.getMean(), at.ofRow()),
+                                              e.emit(op.getRstd(), at.ofRow()));
+                             return n.mul(e.emitLanes(op.getDy(), at), xhat);
+                           });
     if (op.getAcc())
       sum = n.add(e.emitLanes(op.getAcc(), channel()), sum);
     e.store(op.getDgamma(), sum, channel());

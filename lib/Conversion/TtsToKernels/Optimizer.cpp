@@ -90,6 +90,9 @@ static Emitter::Values clipFactor(ClipFactorOp op, Emitter &e,
                                   const Position &at) {
   ImplicitLocOpBuilder &b = e.builder();
   Value norm = math::SqrtOp::create(b, e.emit(op.getSum(), at));
+  Value unscale = op.getUnscale() ? e.emit(op.getUnscale(), at) : Value();
+  if (unscale)
+    norm = arith::MulFOp::create(b, norm, unscale);
   auto c = [&](double value) { return e.constantLike(norm, value); };
   Value factor = c(1);
   if (std::optional<APFloat> maxNorm = op.getMaxNorm()) {
@@ -100,6 +103,8 @@ static Emitter::Values clipFactor(ClipFactorOp op, Emitter &e,
         arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, ratio, factor);
     factor = arith::SelectOp::create(b, below, ratio, factor);
   }
+  if (unscale)
+    factor = arith::MulFOp::create(b, factor, unscale);
   Value finite = arith::CmpFOp::create(
       b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, norm),
       c(std::numeric_limits<double>::infinity()));

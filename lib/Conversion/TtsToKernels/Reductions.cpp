@@ -23,8 +23,8 @@ static Value accumulated(Emitter &e, Value acc, Value value,
 static void reduceAll(Emitter &e, Value x, Value acc, Value result, Term term) {
   auto type = cast<RankedTensorType>(x.getType());
   e.rangeOfOne([&] {
-    Value sum = sumAll(e, type.getShape(), e.canFlatten(x),
-                       type.getElementType(), term);
+    Value sum =
+        sumAll(e, type.getShape(), e.canFlatten(x), e.computeTypeOf(x), term);
     e.store(result, accumulated(e, acc, sum, {}), {});
   });
 }
@@ -39,7 +39,7 @@ static void reduceTrailing(SumToOp op, Emitter &e) {
   e.range = ShapedType::getNumElements(shape.take_front(kept));
   e.loop(e.lo, e.hi, {}, [&](Value number, ValueRange) {
     Value sum = sumRows(e, e.offset({}, number, rowsEach), rowsEach, shape,
-                        type.getElementType(), [&](const Position &at) {
+                        e.computeTypeOf(op.getX()), [&](const Position &at) {
                           return e.emit(op.getX(), at);
                         });
     Position at;
@@ -54,7 +54,7 @@ static void reduceLeading(SumToOp op, Emitter &e) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   e.rangeOfChunks(type.getShape().back(), /*hoist=*/false, [&] {
     Value sum =
-        sumColumns(e, type.getShape(), type.getElementType(),
+        sumColumns(e, type.getShape(), e.computeTypeOf(op.getX()),
                    [&](const Position &at) { return e.emit(op.getX(), at); });
     Position at;
     at.chunk = true;
@@ -66,7 +66,8 @@ static void reduceLeading(SumToOp op, Emitter &e) {
 static Value sumTime(Emitter &e, RankedTensorType type, Value batch,
                      Term term) {
   int64_t shape[] = {type.getDimSize(1), type.getDimSize(2)};
-  return sumColumns(e, shape, type.getElementType(), [&](const Position &row) {
+  Type element = e.computeType(type.getElementType());
+  return sumColumns(e, shape, element, [&](const Position &row) {
     Position at;
     at.leading = {batch, row.leading.front()};
     at.chunk = true;

@@ -32,7 +32,7 @@ static void rmsNorm(RmsNormOp op, Emitter &e) {
   ImplicitLocOpBuilder &b = e.builder();
   auto type = op.getX().getType();
   int64_t columns = type.getShape().back();
-  Type element = type.getElementType();
+  Type element = e.computeTypeOf(op.getX());
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     auto x = [&] { return e.emitLanes(op.getX(), at); };
     Value squares = sumRow(e, columns, element, 1, [&] {
@@ -56,7 +56,7 @@ static void rmsNorm(RmsNormOp op, Emitter &e) {
 static void rmsNormGrad(RmsNormGradOp op, Emitter &e) {
   auto type = op.getX().getType();
   int64_t columns = type.getShape().back();
-  Type element = type.getElementType();
+  Type element = e.computeTypeOf(op.getX());
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     Value rstd = e.emit(op.getRstd(), at.ofRow());
     // g and xhat at the current chunk.
@@ -82,7 +82,7 @@ static void rmsNormGrad(RmsNormGradOp op, Emitter &e) {
 static void rmsNormGammaGrad(RmsNormGammaGradOp op, Emitter &e) {
   auto type = op.getX().getType();
   e.rangeOfChunks(type.getShape().back(), /*hoist=*/false, [&] {
-    Value sum = sumColumns(e, type.getShape(), type.getElementType(),
+    Value sum = sumColumns(e, type.getShape(), e.computeTypeOf(op.getX()),
                            [&](const Position &at) {
                              Value xhat = mul(e, e.emitLanes(op.getX(), at),
                                               e.emit(op.getRstd(), at.ofRow()));

@@ -28,6 +28,11 @@ public:
     add<OpT>(rule, true);
   }
 
+  /// Maps whose results are numbers of their operands: nothing to round.
+  template <typename... OpTs> void exact() {
+    (exacts.insert(mlir::TypeID::get<OpTs>()), ...);
+  }
+
   template <typename OpT, typename Fn> void whole(Fn rule) {
     wholes[mlir::TypeID::get<OpT>()] = [rule](mlir::Operation *op, Emitter &e) {
       rule(llvm::cast<OpT>(op), e);
@@ -38,6 +43,7 @@ public:
   const Whole *findWhole(mlir::Operation *op) const;
   /// Whether the op may be computed on flattened shapes.
   bool isFlat(mlir::Operation *op) const;
+  bool isExact(mlir::Operation *op) const;
 
 private:
   static Values list(mlir::Value value) { return {value}; }
@@ -54,7 +60,7 @@ private:
 
   llvm::DenseMap<mlir::TypeID, Map> maps;
   llvm::DenseMap<mlir::TypeID, Whole> wholes;
-  llvm::DenseSet<mlir::TypeID> flats;
+  llvm::DenseSet<mlir::TypeID> flats, exacts;
 };
 
 void populateElementwiseRules(Rules &rules);

@@ -64,10 +64,11 @@ static void split(SplitOp op, Emitter &e) {
 }
 
 void populateShapeRules(Rules &rules) {
+  rules.exact<BroadcastOp, MaskOp>();
   rules.whole<ConcatOp>(concat);
   rules.whole<SplitOp>(split);
   rules.flatMap<FullOp>([](FullOp op, Emitter &e, const Position &) -> Value {
-    return e.constant(op.getType().getElementType(),
+    return e.constant(e.computeTypeOf(op.getY()),
                       op.getValue().convertToDouble());
   });
   rules.map<BroadcastOp>([](BroadcastOp op, Emitter &e, const Position &at) {

@@ -115,7 +115,7 @@ static void keySoftmax(KeySoftmaxOp op, Emitter &e) {
   ImplicitLocOpBuilder &b = e.builder();
   auto type = cast<RankedTensorType>(op.getScores().getType());
   int64_t columns = type.getShape().back();
-  Type element = type.getElementType();
+  Type element = e.computeTypeOf(op.getScores());
   double scale = op.getScale().convertToDouble();
   double lowest = -std::numeric_limits<double>::infinity();
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
@@ -145,7 +145,10 @@ static void keySoftmax(KeySoftmaxOp op, Emitter &e) {
       Value share = arith::DivFOp::create(b, exponential, e.splat(sum));
       if (op.getDraw())
         share = dropping.drop(share, dropping.kept());
-      e.store(op.getProbabilities(), keys.select(share, 0), at);
+      share = keys.select(share, 0);
+      e.store(op.getProbabilities(), share, at);
+      if (op.getNarrow())
+        e.store(op.getNarrow(), share, at);
       return Emitter::Values();
     });
   });
@@ -174,17 +177,30 @@ static Value scoreGradient(KeySoftmaxGradOp op, Emitter &e, Value p, Value dp,
   return productOf(e, productOf(e, scale, p), centred);
 }
 
+/// Stores both results of the current chunk wherever they are wanted.
+static void storeGradient(KeySoftmaxGradOp op, Emitter &e, Value dscores,
+                          Value dropped, const Position &at) {
+  e.store(op.getDscores(), dscores, at);
+  if (op.getDropped())
+    e.store(op.getDropped(), dropped, at);
+  if (!op.getNarrowDscores())
+    return;
+  e.store(op.getNarrowDscores(), dscores, at);
+  e.store(op.getNarrowDropped(), dropped, at);
+}
+
 static void keySoftmaxGrad(KeySoftmaxGradOp op, Emitter &e) {
   auto type = cast<RankedTensorType>(op.getProbabilities().getType());
   int64_t columns = type.getShape().back();
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     auto p = [&] { return e.emitLanes(op.getProbabilities(), at); };
     auto dp = [&] { return e.emitLanes(op.getDprobabilities(), at); };
-    Value sum = sumRow(e, columns, type.getElementType(), 1, [&] {
-                  return Emitter::Values{productOf(e, p(), dp())};
-                }).front();
+    Value sum =
+        sumRow(e, columns, e.computeTypeOf(op.getProbabilities()), 1, [&] {
+          return Emitter::Values{productOf(e, p(), dp())};
+        }).front();
     e.chunks(columns, {}, [&](ValueRange) {
-      e.store(op.getDscores(), scoreGradient(op, e, p(), dp(), sum), at);
+      storeGradient(op, e, scoreGradient(op, e, p(), dp(), sum), p(), at);
       return Emitter::Values();
     });
   });
@@ -198,17 +214,18 @@ static void droppedKeySoftmaxGrad(KeySoftmaxGradOp op, Emitter &e) {
   int64_t columns = type.getShape().back();
   e.rangeOfRows(type.getShape(), [&](const Position &at) {
     Dropping<KeySoftmaxGradOp> dropping(op, e, at);
-    Value sum = sumRow(e, columns, type.getElementType(), 1, [&] {
-                  Value kept = dropping.kept();
-                  Value p = e.emitLanes(op.getProbabilities(), at);
-                  Value dp = dropping.drop(
-                      e.emitLanes(op.getDprobabilities(), at), kept);
-                  Value negative = arith::NegFOp::create(b, p);
-                  e.store(op.getDropped(),
-                          arith::SelectOp::create(b, kept, p, negative), at);
-                  e.store(op.getDscores(), dp, at);
-                  return Emitter::Values{productOf(e, p, dp)};
-                }).front();
+    Value sum =
+        sumRow(e, columns, e.computeTypeOf(op.getProbabilities()), 1, [&] {
+          Value kept = dropping.kept();
+          Value p = e.emitLanes(op.getProbabilities(), at);
+          Value dp =
+              dropping.drop(e.emitLanes(op.getDprobabilities(), at), kept);
+          Value negative = arith::NegFOp::create(b, p);
+          e.store(op.getDropped(),
+                  arith::SelectOp::create(b, kept, p, negative), at);
+          e.store(op.getDscores(), dp, at);
+          return Emitter::Values{productOf(e, p, dp)};
+        }).front();
     e.chunks(columns, {}, [&](ValueRange) {
       Value marked = e.reload(op.getDropped(), at);
       Value p = math::AbsFOp::create(b, marked);
@@ -216,8 +233,8 @@ static void droppedKeySoftmaxGrad(KeySoftmaxGradOp op, Emitter &e) {
       Value kept = arith::XOrIOp::create(
           b, isNegative(e, marked),
           e.integer(VectorType::get({kLanes}, b.getI1Type()), 1));
-      e.store(op.getDscores(), scoreGradient(op, e, p, dp, sum), at);
-      e.store(op.getDropped(), dropping.drop(p, kept), at);
+      storeGradient(op, e, scoreGradient(op, e, p, dp, sum),
+                    dropping.drop(p, kept), at);
       return Emitter::Values();
     });
   });

@@ -30,6 +30,10 @@ bool Rules::isFlat(Operation *op) const {
   return flats.contains(op->getName().getTypeID());
 }
 
+bool Rules::isExact(Operation *op) const {
+  return exacts.contains(op->getName().getTypeID());
+}
+
 /// Rewrites one kernel.
 class KernelBuilder {
 public:

@@ -79,11 +79,15 @@ public:
     return alias(x, inRows(rows));
   }
 
+  /// The way back; sums in f32 are rounded on it.
   Value merge(Value x, Value like) {
     int64_t rows = rowsOf(like);
+    Type element = cast<RankedTensorType>(x.getType()).getElementType();
     if (heads > 1)
       x = SwapMiddleOp::create(builder, loc, timeFirst(rows),
-                               alias(x, headFirst(rows)));
+                               alias(x, headFirst(rows).clone(element)));
+    else
+      x = roundTo(builder, loc, x, inRows(rows));
     return alias(x, like.getType());
   }
 
@@ -92,7 +96,15 @@ public:
     return emitEmpty(builder, loc, inRows(rowsOf(like)));
   }
 
-  /// Rows of the block times all its keys, x yᵀ.
+  /// The same for a sum over the blocks of queries, of which there may be
+  /// several.
+  Value emptySum(Value like) {
+    RankedTensorType type = inRows(rowsOf(like));
+    bool isSum = getQueries(time) < time;
+    return emitEmpty(builder, loc, isSum ? getSumType(type) : type);
+  }
+
+  /// Rows of the block times all its keys, x yᵀ; f32 for a half type.
   Value scores(Value x, Value y, Block block) {
     int64_t rows = block.rows * group;
     Product product{rows, block.keys, depth};
@@ -100,35 +112,45 @@ public:
     batched(product, block, {perHead(), perKeyHead(), rows * block.keys});
     product.offsetA = firstRow(block);
     product.offsetB = firstKey(block);
-    auto wide = type({block.utterances, heads, rows, block.keys});
+    RankedTensorType wide =
+        getSumType(type({block.utterances, heads, rows, block.keys}));
     return emitProduct(builder, loc, x, y, emitEmpty(builder, loc, wide),
                        product);
   }
 
-  /// softmax(scale · q kᵀ), with the op's dropout or without.
-  Value probabilities(Value q, Value k, Block block, bool dropped) {
+  /// softmax(scale · q kᵀ), with the op's dropout or without; `narrow` in the
+  /// type of q, for a product.
+  Value probabilities(Value q, Value k, Block block, bool dropped,
+                      bool narrow) {
     Value s = scores(q, k, block);
     bool drops = dropped && op.getDraw();
     // Blocks that need not know where they lie share one kernel.
     int64_t first = op.getCausal() || drops ? block.first : 0;
-    return KeySoftmaxOp::create(
-        builder, loc, s.getType(), s, ofBlock(op.getLengths(), block),
+    narrow &= isNarrow();
+    auto softmax = KeySoftmaxOp::create(
+        builder, loc, s.getType(), narrow ? narrowed(s) : Type(), s,
+        ofBlock(op.getLengths(), block),
         drops ? ofBlock(op.getUtterances(), block) : Value(),
         drops ? op.getDraw() : Value(), scale(),
         builder.getI64IntegerAttr(first), groupOf(op.getCausal() || drops),
         op.getCausalAttr(), drops ? op.getRateAttr() : FloatAttr(),
         drops ? op.getStreamAttr() : StringAttr());
+    return narrow ? softmax.getNarrow() : softmax.getProbabilities();
   }
 
-  /// The scores' gradient and the dropped probabilities, from probabilities
-  /// before dropout and the gradient of those after it.
+  /// The scores' gradient and the dropped probabilities in the type of q, from
+  /// probabilities before dropout and the gradient of those after it.
   std::pair<Value, Value> scoresGrad(Value p, Value dp, Block block) {
     bool drops = bool(op.getDraw());
     auto grad = KeySoftmaxGradOp::create(
-        builder, loc, dp.getType(), drops ? p.getType() : Type(), p, dp,
-        drops ? ofBlock(op.getUtterances(), block) : Value(), op.getDraw(),
-        scale(), builder.getI64IntegerAttr(drops ? block.first : 0),
-        groupOf(drops), op.getRateAttr(), op.getStreamAttr());
+        builder, loc, dp.getType(), drops ? p.getType() : Type(),
+        isNarrow() ? narrowed(dp) : Type(), isNarrow() ? narrowed(p) : Type(),
+        p, dp, drops ? ofBlock(op.getUtterances(), block) : Value(),
+        op.getDraw(), scale(),
+        builder.getI64IntegerAttr(drops ? block.first : 0), groupOf(drops),
+        op.getRateAttr(), op.getStreamAttr());
+    if (isNarrow())
+      return {grad.getNarrowDscores(), grad.getNarrowDropped()};
     return {grad.getDscores(), drops ? grad.getDropped() : p};
   }
 
@@ -157,6 +179,11 @@ public:
 private:
   RankedTensorType type(ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, flat.getElementType());
+  }
+  /// Whether products round: scores and their softmax stay f32.
+  bool isNarrow() const { return getSumType(flat) != flat; }
+  Type narrowed(Value wide) {
+    return type(cast<RankedTensorType>(wide.getType()).getShape());
   }
   Value alias(Value x, Type to) {
     return x.getType() == to
@@ -224,7 +251,8 @@ struct LowerAttention : OpRewritePattern<AttentionOp> {
     Value q = blocks.split(op.getQ()), k = blocks.split(op.getK()),
           v = blocks.split(op.getV()), y = blocks.empty(op.getQ());
     for (Block block : blocks.getBlocks())
-      y = blocks.overKeys(blocks.probabilities(q, k, block, /*dropped=*/true),
+      y = blocks.overKeys(blocks.probabilities(q, k, block, /*dropped=*/true,
+                                               /*narrow=*/true),
                           v, y, block);
     rewriter.replaceOp(op, blocks.merge(y, op.getQ()));
     return success();
@@ -238,10 +266,11 @@ struct LowerAttentionGrad : OpRewritePattern<AttentionGradOp> {
     Blocks<AttentionGradOp> blocks(rewriter, op);
     Value q = blocks.split(op.getQ()), k = blocks.split(op.getK()),
           v = blocks.split(op.getV()), dy = blocks.split(op.getDy());
-    Value dq = blocks.empty(op.getQ()), dk = blocks.empty(op.getK()),
-          dv = blocks.empty(op.getV());
+    Value dq = blocks.empty(op.getQ()), dk = blocks.emptySum(op.getK()),
+          dv = blocks.emptySum(op.getV());
     for (Block block : blocks.getBlocks()) {
-      Value p = blocks.probabilities(q, k, block, /*dropped=*/false);
+      Value p = blocks.probabilities(q, k, block, /*dropped=*/false,
+                                     /*narrow=*/false);
       Value dp = blocks.scores(dy, v, block);
       auto [ds, dropped] = blocks.scoresGrad(p, dp, block);
       dv = blocks.overQueries(dropped, dy, dv, block);

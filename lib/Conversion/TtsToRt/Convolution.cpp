@@ -62,6 +62,12 @@ RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// Several taps add up before the sum is rounded.
+RankedTensorType accumulatedAs(Value result, ArrayRef<Tap> taps) {
+  RankedTensorType type = typeOf(result);
+  return taps.size() > 1 ? getSumType(type) : type;
+}
+
 /// The library's convolution, if the target chose it for this op.
 template <typename ConvOp>
 LogicalResult callLibrary(PatternRewriter &rewriter, ConvOp op, Value x,
@@ -69,12 +75,13 @@ LogicalResult callLibrary(PatternRewriter &rewriter, ConvOp op, Value x,
   Attribute scratch = op->getAttr(rt::kScratchAttr);
   if (!scratch)
     return failure();
+  RankedTensorType type = typeOf(op->getResult(0));
   auto call =
-      rt::Conv1dOp::create(rewriter, op.getLoc(), op->getResultTypes(), x, w,
+      rt::Conv1dOp::create(rewriter, op.getLoc(), getSumType(type), x, w,
                            rewriter.getI64IntegerAttr(op.getLeft()),
                            transpose ? rewriter.getUnitAttr() : UnitAttr());
   call->setAttr(rt::kScratchAttr, scratch);
-  rewriter.replaceOp(op, call);
+  rewriter.replaceOp(op, roundTo(rewriter, op.getLoc(), call, type));
   return success();
 }
 
@@ -87,8 +94,9 @@ struct LowerConv1d : OpRewritePattern<Conv1dOp> {
     if (succeeded(callLibrary(rewriter, op, op.getX(), op.getW(), false)))
       return success();
     Shape s(op.getX(), op.getY(), typeOf(op.getW()));
-    Value y = emitEmpty(rewriter, op.getLoc(), op.getY().getType());
-    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+    SmallVector<Tap> taps = getTaps(s.taps, op.getLeft(), s.time);
+    Value y = emitEmpty(rewriter, op.getLoc(), accumulatedAs(op.getY(), taps));
+    for (const Tap &tap : taps) {
       auto [rows, batch] = s.fold(tap);
       Product product{rows, s.out, s.in};
       product.beta = tap.shift == 0 ? 0 : 1;
@@ -100,7 +108,8 @@ struct LowerConv1d : OpRewritePattern<Conv1dOp> {
       product.offsetC = tap.first * s.out;
       y = emitProduct(rewriter, op.getLoc(), op.getX(), op.getW(), y, product);
     }
-    rewriter.replaceOp(op, y);
+    rewriter.replaceOp(op,
+                       roundTo(rewriter, op.getLoc(), y, typeOf(op.getY())));
     return success();
   }
 };
@@ -114,8 +123,10 @@ struct LowerConv1dInputGrad : OpRewritePattern<Conv1dInputGradOp> {
     if (succeeded(callLibrary(rewriter, op, op.getDy(), op.getW(), true)))
       return success();
     Shape s(op.getDx(), op.getDy(), typeOf(op.getW()));
-    Value dx = emitEmpty(rewriter, op.getLoc(), op.getDx().getType());
-    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+    SmallVector<Tap> taps = getTaps(s.taps, op.getLeft(), s.time);
+    Value dx =
+        emitEmpty(rewriter, op.getLoc(), accumulatedAs(op.getDx(), taps));
+    for (const Tap &tap : taps) {
       auto [rows, batch] = s.fold(tap);
       Product product{rows, s.in, s.out};
       product.transposeB = true;
@@ -129,7 +140,8 @@ struct LowerConv1dInputGrad : OpRewritePattern<Conv1dInputGradOp> {
       dx = emitProduct(rewriter, op.getLoc(), op.getDy(), op.getW(), dx,
                        product);
     }
-    rewriter.replaceOp(op, dx);
+    rewriter.replaceOp(op,
+                       roundTo(rewriter, op.getLoc(), dx, typeOf(op.getDx())));
     return success();
   }
 };

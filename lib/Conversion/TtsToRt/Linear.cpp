@@ -23,6 +23,21 @@ Value tts::emitProduct(OpBuilder &builder, Location loc, Value a, Value b,
                             p.offsetA, p.offsetB, p.offsetC);
 }
 
+RankedTensorType tts::getSumType(RankedTensorType type) {
+  Type element = type.getElementType();
+  return element.isBF16() || element.isF16()
+             ? cast<RankedTensorType>(
+                   type.clone(Float32Type::get(type.getContext())))
+             : type;
+}
+
+Value tts::roundTo(OpBuilder &builder, Location loc, Value value,
+                   RankedTensorType type) {
+  if (value.getType() == type)
+    return value;
+  return CastOp::create(builder, loc, type, value);
+}
+
 static int64_t lastDim(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape().back();
 }

@@ -28,6 +28,14 @@ mlir::Value emitProduct(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitEmpty(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Type type);
 
+/// What a sum of products of numbers of `type` is kept in while parts are
+/// added: f32 for a half type.
+mlir::RankedTensorType getSumType(mlir::RankedTensorType type);
+
+/// `value` as `type`, cast if its element type is another.
+mlir::Value roundTo(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, mlir::RankedTensorType type);
+
 void populateLinearPatterns(mlir::RewritePatternSet &patterns);
 void populateConvolutionPatterns(mlir::RewritePatternSet &patterns);
 void populateGroupedConvolutionPatterns(mlir::RewritePatternSet &patterns);

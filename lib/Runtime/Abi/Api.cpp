@@ -8,6 +8,7 @@
 #include "Runtime/Abi/Entries.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Train/Initialize.h"
+#include "Runtime/Train/LossScale.h"
 #include "Runtime/Train/Model.h"
 #include "Runtime/Train/NonFinite.h"
 #include "Runtime/Train/Update.h"
@@ -27,6 +28,7 @@ struct TtsSession {
   Model model;
   UpdateResult result;
   NonFinite nonFinite; ///< of the last step
+  LossScale lossScale;
   const EntryViews entries;
   Tap tap;
 };
@@ -160,6 +162,9 @@ int tts_session_write(TtsSession *session, const char *name, uint32_t bucket,
   return guarded([&] {
     Tensor tensor = sized(session->model, name, bucket, bytes);
     std::memcpy(session->model.arena.at(tensor.at.offset), data, bytes);
+    for (const Parameter &p : session->model.manifest.parameters)
+      if (p.value.name == name)
+        refreshHalfCopy(p, session->model.arena);
   });
 }
 
@@ -203,7 +208,8 @@ int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
     UpdateResult &r = session->result;
     UpdateScalars scalars{seed, update, lr, weight_decay};
     session->nonFinite = {};
-    runUpdate(session->model, micro, scalars, r);
+    session->lossScale.enabled = hasLossScale(session->model);
+    runScaledUpdate(session->model, micro, scalars, r, session->lossScale);
     if (result) {
       result->loss = r.loss;
       result->grad_norm = r.gradNorm;

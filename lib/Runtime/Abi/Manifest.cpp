@@ -69,6 +69,20 @@ Slice readState(const Json &json, const char *key, const Tensor &value,
   return slice;
 }
 
+/// The copy that programs of mixed precision read.
+void readHalfCopy(const Json &json, Parameter &p, uint64_t arenaBytes) {
+  if (!json.contains("half_copy"))
+    return;
+  std::string owner = "half copy of '" + p.value.name + "'";
+  p.halfCopy = readSlice(json["half_copy"], arenaBytes, owner);
+  auto dtype = dtypeFromName(json["half_copy"].at("dtype").get<std::string>());
+  if (!dtype || (*dtype != TTS_BF16 && *dtype != TTS_F16))
+    damaged(owner + " is of no half type");
+  p.halfDtype = *dtype;
+  if (p.value.dtype != TTS_F32 || p.halfCopy.size * 2 != p.value.at.size)
+    damaged(owner + " does not have half the size of its parameter");
+}
+
 Parameter readParameter(const Json &json, uint64_t arenaBytes) {
   Parameter p;
   p.value = readTensor(json, arenaBytes, "parameter");
@@ -82,6 +96,7 @@ Parameter readParameter(const Json &json, uint64_t arenaBytes) {
   p.moment2 = readState(json, "moment2", p.value, arenaBytes);
   p.ema = readState(json, "ema", p.value, arenaBytes);
   p.next = readState(json, "next", p.value, arenaBytes);
+  readHalfCopy(json, p, arenaBytes);
   return p;
 }
 

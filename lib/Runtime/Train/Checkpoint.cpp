@@ -60,6 +60,10 @@ std::string stateText(const RunState &s) {
     json["best_val_loss"] = s.bestLoss;
     json["best_step"] = s.bestStep;
   }
+  if (s.lossScale.enabled) {
+    json["loss_scale"] = s.lossScale.value;
+    json["loss_scale_updates"] = s.lossScale.since;
+  }
   return json.dump(2) + "\n";
 }
 
@@ -74,6 +78,8 @@ RunState parseState(const std::string &path) {
     s.corpus = json.at("corpus").get<uint64_t>();
     s.bestLoss = json.value("best_val_loss", s.bestLoss);
     s.bestStep = json.value("best_step", s.bestStep);
+    s.lossScale.value = json.value("loss_scale", s.lossScale.value);
+    s.lossScale.since = json.value("loss_scale_updates", s.lossScale.since);
   } catch (const Json::exception &e) {
     throw Error(Exit::BadInput, path,
                 std::string("cannot be read (") + e.what() + ")",

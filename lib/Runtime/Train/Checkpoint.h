@@ -14,6 +14,7 @@
 #include "Runtime/IO/Order.h"
 #include "Runtime/IO/Safetensors.h"
 #include "Runtime/Memory/Arena.h"
+#include "Runtime/Train/LossScale.h"
 #include <limits>
 
 namespace tts::rt {
@@ -26,6 +27,7 @@ struct RunState {
   uint64_t corpus = 0; ///< Corpus::identity
   double bestLoss = std::numeric_limits<double>::infinity();
   int64_t bestStep = 0;
+  LossScale lossScale;
 };
 
 class Checkpoints {

@@ -9,6 +9,7 @@
 
 #include "Runtime/Train/Initialize.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Device/Cpu/HalfTypes.h"
 #include "Runtime/Train/Random.h"
 #include <algorithm>
 #include <cmath>
@@ -145,7 +146,21 @@ void initializeParameters(const Manifest &manifest, const Arena &arena,
       wrong(p, std::string("first values of dtype ") +
                    dtypeName(p.value.dtype) + " cannot be drawn");
   }
+  refreshHalfCopies(manifest, arena);
   resetStates(manifest, arena);
+}
+
+void refreshHalfCopy(const Parameter &p, const Arena &arena) {
+  if (p.halfCopy)
+    convertFloats(p.halfDtype, arena.at(p.halfCopy.offset), TTS_F32,
+                  arena.at(p.value.at.offset), p.value.elements());
+}
+
+void refreshHalfCopies(const Manifest &manifest, const Arena &arena) {
+  int64_t count = int64_t(manifest.parameters.size());
+#pragma omp parallel for schedule(dynamic) num_threads(manifest.threads)
+  for (int64_t i = 0; i < count; ++i)
+    refreshHalfCopy(manifest.parameters[size_t(i)], arena);
 }
 
 void resetStates(const Manifest &manifest, const Arena &arena) {

@@ -21,6 +21,11 @@ void initializeParameters(const Manifest &manifest, const Arena &arena,
 /// Clears gradients and moments and starts every EMA at the weights' values.
 void resetStates(const Manifest &manifest, const Arena &arena);
 
+/// Rounds a parameter, or all, into the copies that programs of mixed precision
+/// read; the update does it for what it changes.
+void refreshHalfCopy(const Parameter &parameter, const Arena &arena);
+void refreshHalfCopies(const Manifest &manifest, const Arena &arena);
+
 } // namespace tts::rt
 
 #endif // TTS_RUNTIME_TRAIN_INITIALIZE_H

@@ -104,8 +104,8 @@ void Metrics::update(const UpdateMetrics &m) {
                {"frames", m.frames},
                {"padding_fraction", padding},
                {"seconds", m.seconds},
-               {"skipped", 0},
-               {"loss_scale", 1.0}};
+               {"skipped", m.skipped},
+               {"loss_scale", m.lossScale}};
   file.write(json.dump() + "\n");
   if (!events.isOpen())
     return;

@@ -24,6 +24,8 @@ struct UpdateMetrics {
   double lr, gradNorm;
   uint64_t utterances, frames, paddedFrames;
   double seconds;
+  int64_t skipped;  ///< tries of this update whose gradients overflowed
+  double lossScale; ///< of the try that went well
 };
 
 struct FinalMetrics {

@@ -68,6 +68,8 @@ void Model::resolveScalars() {
   if (trains) {
     optimizer = need("optimizer", 8);
     gradNorm = need("grad_norm", 1);
+    if (manifest.scalar("inverse_loss_scale"))
+      inverseLossScale = need("inverse_loss_scale", 1);
   }
 }
 
@@ -139,6 +141,10 @@ Tensor Model::find(const std::string &name, uint32_t bucket) const {
                 : kind == "ema"     ? p->ema
                 : kind == "next"    ? p->next
                                     : Slice();
+    if (kind == "half") {
+      tensor.at = p->halfCopy;
+      tensor.dtype = p->halfDtype;
+    }
     if (tensor.at)
       return tensor;
   }

@@ -29,7 +29,7 @@ public:
   bool has(TtsProgramKind kind, uint32_t bucket) const;
 
   /// A tensor by its public name, or throws Exit::BadInput: a parameter's own
-  /// name; grad:, moment1:, moment2:, ema: and a parameter; loss: or
+  /// name; grad:, moment1:, moment2:, ema:, half: and a parameter; loss: or
   /// denominator: and a loss; scalar:NAME; input:, output: (of eval) or infer:
   /// (its output) and a name, of the given bucket.
   Tensor find(const std::string &name, uint32_t bucket) const;
@@ -51,6 +51,7 @@ public:
   const Tensor *draw = nullptr;    ///< null: the model draws nothing
   const Tensor *optimizer = nullptr;
   const Tensor *gradNorm = nullptr;
+  const Tensor *inverseLossScale = nullptr; ///< of fp16's update only
 
 private:
   void resolveScalars();

@@ -7,7 +7,9 @@
 
 #include "Runtime/Train/Options.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Train/LossScale.h"
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <iostream>
 
 namespace tts::rt {
@@ -37,6 +39,14 @@ void addTraining(CLI::App &app, Options &o) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--init-from", o.initFrom,
                  "weights (safetensors) to start at");
+  app.add_option("--loss-scale", o.lossScale,
+                 "fp16: first loss scale, a power of two")
+      ->capture_default_str()
+      ->check(CLI::Range(LossScale::floor, LossScale::most));
+  app.add_option("--loss-scale-interval", o.lossScaleInterval,
+                 "fp16: updates without overflow that double it")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   std::map<std::string, double> units{{"s", 1}, {"m", 60}, {"h", 3600}};
   app.add_option("--max-time", o.maxSeconds,
                  "end after the update that passes it; 90, 90s, 5m, 2h")
@@ -84,6 +94,9 @@ CLI::Option *addFiles(CLI::App &app, Options &o) {
 void checkTogether(const Options &o) {
   bool infers = !o.infer.empty();
   bool trains = !o.evaluate && o.dumpOrder.empty() && !infers;
+  int exponent = 0;
+  if (std::frexp(o.lossScale, &exponent) != 0.5)
+    usage("--loss-scale", "is no power of two");
   if (!infers && o.data.empty())
     usage("--data", "is missing");
   if (infers && (o.evaluate || !o.dumpOrder.empty()))

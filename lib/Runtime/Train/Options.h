@@ -32,6 +32,8 @@ struct Options {
   int64_t evalEvery = 0;
   std::string logDir;
   bool tensorBoard = true;
+  double lossScale = 65536; ///< fp16: the first, if no checkpoint has one
+  int64_t lossScaleInterval = 2000;
   double maxSeconds = 0;
   bool evaluate = false;
   std::string dumpOutputs;

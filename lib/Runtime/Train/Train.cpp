@@ -43,6 +43,8 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
     : options(o), corpus(o.data), model(blob, 0, kernels), result(model),
       evaluation(model) {
   restore();
+  state.lossScale.enabled = hasLossScale(model);
+  state.lossScale.interval = options.lossScaleInterval;
   Schedule::parse(options.schedule, schedule.kind);
   schedule.lr = options.lr;
   schedule.warmup = options.warmup;
@@ -78,6 +80,7 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
 void Run::restore() {
   state.corpus = corpus.identity();
   state.seed = options.seed.value_or(0);
+  state.lossScale.value = options.lossScale;
   if (!options.resume) {
     initializeParameters(model.manifest, model.arena, state.seed);
     if (!options.initFrom.empty()) {
@@ -163,7 +166,8 @@ void Run::oneUpdate() {
       [&](size_t done) { progress->microBatch(step, done, buckets.size()); }};
   double lr = schedule.rate(step);
   UpdateScalars scalars{state.seed, step, lr, options.weightDecay};
-  runUpdate(model, micro, scalars, result);
+  int64_t skipped =
+      runScaledUpdate(model, micro, scalars, result, state.lossScale);
   if (!result.finite)
     stopNonFinite(batch, micro, scalars);
   state.step = step;
@@ -177,7 +181,9 @@ void Run::oneUpdate() {
                   batch.utterances.size(),
                   batch.frames,
                   batch.paddedFrames,
-                  secondsSince(start)};
+                  secondsSince(start),
+                  skipped,
+                  scalars.lossScale};
   metrics->update(m);
   progress->update(m);
   if (!peakAfterFirstUpdate)
@@ -189,6 +195,8 @@ void Run::stopNonFinite(const HostBatch &batch, const MicroBatches &micro,
   if (progress)
     progress->end();
   std::string what = firstNonFinite() + " is not finite", ids;
+  if (state.lossScale.enabled)
+    what += " at the least loss scale, 1";
   if (NonFinite first = findNonFinite(model, micro, scalars))
     what += "; " + first.text();
   for (uint32_t u : batch.utterances)

@@ -20,12 +20,13 @@ void setDraw(Model &model, uint64_t seed, int64_t update) {
   draw[1] = update - 1;
 }
 
-void setLossWeights(Model &model, const std::vector<double> &denominators) {
+void setLossWeights(Model &model, const std::vector<double> &denominators,
+                    double scale) {
   for (size_t i = 0; i < model.losses.size(); ++i) {
     double weight =
         denominators[i] == 0
             ? 0
-            : model.manifest.losses[i].coefficient / denominators[i];
+            : scale * model.manifest.losses[i].coefficient / denominators[i];
     model.writeScalar(*model.losses[i].weight, &weight, 1);
   }
 }
@@ -42,6 +43,9 @@ void setOptimizer(Model &model, const UpdateScalars &scalars) {
                       1 / (1 - std::pow(o.beta2, t)),
                       o.ema};
   model.writeScalar(*model.optimizer, values, 8);
+  double inverse = 1 / scalars.lossScale;
+  if (model.inverseLossScale)
+    model.writeScalar(*model.inverseLossScale, &inverse, 1);
 }
 
 namespace {
@@ -84,7 +88,7 @@ void runUpdate(Model &model, const MicroBatches &batches,
   setDraw(model, scalars.seed, scalars.update);
   model.run(TTS_PROGRAM_ZERO, 0);
   addDenominators(model, batches, result.denominators);
-  setLossWeights(model, result.denominators);
+  setLossWeights(model, result.denominators, scalars.lossScale);
   addGradients(model, batches, result.losses);
 
   result.loss = 0;

@@ -29,6 +29,7 @@ struct UpdateScalars {
   int64_t update = 1; ///< number of this update, from 1
   double lr = 0;
   double weightDecay = 0;
+  double lossScale = 1; ///< of fp16; 1 where the model has none
 };
 
 struct UpdateResult {
@@ -45,8 +46,10 @@ struct UpdateResult {
 /// Writes draw = {seed, update - 1}.
 void setDraw(Model &model, uint64_t seed, int64_t update);
 
-/// Writes loss_weight = coefficient / denominator, 0 for a denominator of 0.
-void setLossWeights(Model &model, const std::vector<double> &denominators);
+/// Writes loss_weight = scale · coefficient / denominator, 0 for a denominator
+/// of 0.
+void setLossWeights(Model &model, const std::vector<double> &denominators,
+                    double scale = 1);
 
 /// Writes the optimizer's scalars.
 void setOptimizer(Model &model, const UpdateScalars &scalars);

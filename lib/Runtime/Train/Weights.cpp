@@ -6,6 +6,7 @@
 
 #include "Runtime/Train/Weights.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Train/Initialize.h"
 #include <unordered_map>
 
 namespace tts::rt {
@@ -60,7 +61,9 @@ size_t loadWeights(const Manifest &manifest, const Arena &arena,
   std::vector<Wanted> wanted;
   for (const Parameter &p : manifest.parameters)
     wanted.push_back({p.value.name, &p.value, p.value.at.offset});
-  return loadAll(File::openToRead(path), wanted, arena);
+  size_t others = loadAll(File::openToRead(path), wanted, arena);
+  refreshHalfCopies(manifest, arena);
+  return others;
 }
 
 size_t loadStates(const Manifest &manifest, const Arena &arena,

@@ -47,6 +47,16 @@ SmallVector<Measured> readTimes(ModuleOp module) {
   return times;
 }
 
+/// What the library may have a convolution of.
+std::optional<TtsDType> getDType(Value tensor) {
+  Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
+  if (element.isF32())
+    return TTS_F32;
+  if (element.isBF16())
+    return TTS_BF16;
+  return element.isF16() ? std::optional(TTS_F16) : std::nullopt;
+}
+
 class Chooser {
 public:
   explicit Chooser(ModuleOp module)
@@ -59,9 +69,11 @@ public:
   void choose(Operation *op, Value x, Value y, Value w, int64_t left,
               bool transpose) {
     auto source = cast<RankedTensorType>(x.getType());
-    if (!source.getElementType().isF32() || !source.hasStaticShape())
+    std::optional<TtsDType> dtype = getDType(x);
+    if (!dtype || !source.hasStaticShape())
       return;
     rt::Conv1dShape shape;
+    shape.dtype = *dtype; // the result is f32, whatever it is rounded to
     shape.batch = source.getDimSize(0);
     shape.time = source.getDimSize(1);
     shape.in = source.getDimSize(2);
@@ -89,7 +101,7 @@ private:
 
   int64_t ask(const rt::Conv1dShape &s) {
     Attribute key = builder.getDenseI64ArrayAttr(
-        {s.batch, s.time, s.in, s.out, s.taps, s.left, s.transpose});
+        {s.batch, s.time, s.in, s.out, s.taps, s.left, s.transpose, s.dtype});
     auto [it, inserted] = known.try_emplace(key, 0);
     if (inserted)
       it->second = rt::conv1dScratchBytes(s, threads);

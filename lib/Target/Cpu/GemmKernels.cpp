@@ -24,25 +24,34 @@ rt::GemmAttr getShape(MLIRContext *context, ArrayRef<int64_t> s) {
 }
 
 struct GemmKernels : tts::cpu::impl::GemmKernelsPassBase<GemmKernels> {
+  Type getFloat(int64_t dtype) {
+    Builder builder(&getContext());
+    return dtype == TTS_F64    ? Type(builder.getF64Type())
+           : dtype == TTS_BF16 ? Type(builder.getBF16Type())
+           : dtype == TTS_F16  ? Type(builder.getF16Type())
+                               : Type(builder.getF32Type());
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    llvm::DenseMap<Attribute, func::FuncOp> kernels[2]; // f32, f64
-    Builder builder(&getContext());
+    llvm::DenseMap<std::tuple<Attribute, int64_t, int64_t>, func::FuncOp>
+        kernels;
     module.walk([&](rt::EntryOp entry) {
       ArrayRef<int64_t> scalars = entry.getScalars();
       if (entry.getFunction() != "rt.gemm")
         return;
-      bool isF64 = scalars[TTS_GEMM_DTYPE] == TTS_F64;
-      if (!isF64 && scalars[TTS_GEMM_SCRATCH] >= 0)
+      int64_t dtype = scalars[TTS_GEMM_DTYPE];
+      int64_t dtypeC = scalars[TTS_GEMM_DTYPE_C];
+      if (dtype != TTS_F64 && scalars[TTS_GEMM_SCRATCH] >= 0)
         return;
       rt::GemmAttr shape = getShape(&getContext(), scalars);
-      func::FuncOp &kernel = kernels[isF64][shape];
+      func::FuncOp &kernel = kernels[{shape, dtype, dtypeC}];
       if (!kernel) {
-        std::string name = (isF64 ? "gemm_f64_" : "gemm_f32_") +
-                           std::to_string(kernels[isF64].size());
-        Type element =
-            isF64 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
-        kernel = emitGemmKernel(module, name, shape, element);
+        Type element = getFloat(dtype), elementC = getFloat(dtypeC);
+        std::string name;
+        llvm::raw_string_ostream(name)
+            << "gemm_" << element << "_" << kernels.size();
+        kernel = emitGemmKernel(module, name, shape, element, elementC);
       }
       entry.setFunction(kernel.getName());
       entry.setScalars({});

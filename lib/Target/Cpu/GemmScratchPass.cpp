@@ -22,8 +22,16 @@ namespace tts::cpu {
 } // namespace tts::cpu
 
 namespace {
-rt::GemmShape getShape(rt::GemmAttr s) {
+TtsDType getDType(Value operand) {
+  Type element = cast<RankedTensorType>(operand.getType()).getElementType();
+  return element.isBF16() ? TTS_BF16 : element.isF16() ? TTS_F16 : TTS_F32;
+}
+
+rt::GemmShape getShape(rt::GemmOp gemm) {
+  rt::GemmAttr s = gemm.getShape();
   rt::GemmShape shape;
+  shape.dtype = getDType(gemm.getA());
+  shape.dtypeC = getDType(gemm.getC());
   shape.m = s.getM();
   shape.n = s.getN();
   shape.k = s.getK();
@@ -45,15 +53,17 @@ struct GemmScratch : tts::cpu::impl::GemmScratchPassBase<GemmScratch> {
     ModuleOp module = getOperation();
     auto plan = module->getAttrOfType<PlanAttr>(kPlanAttr);
     int threads = plan ? plan.getThreads() : 1;
-    llvm::DenseMap<Attribute, int64_t> known;
+    llvm::DenseMap<std::tuple<Attribute, int, int>, int64_t> known;
     Builder builder(&getContext());
     module.walk([&](rt::GemmOp gemm) {
       auto type = cast<RankedTensorType>(gemm.getC().getType());
-      if (!type.getElementType().isF32())
+      if (type.getElementType().isF64())
         return; // generated, needs none
-      auto [it, inserted] = known.try_emplace(gemm.getShape(), 0);
+      rt::GemmShape shape = getShape(gemm);
+      auto [it, inserted] =
+          known.try_emplace({gemm.getShape(), shape.dtype, shape.dtypeC}, 0);
       if (inserted)
-        it->second = rt::gemmScratchBytes(getShape(gemm.getShape()), threads);
+        it->second = rt::gemmScratchBytes(shape, threads);
       gemm->setAttr(rt::kScratchAttr, builder.getI64IntegerAttr(it->second));
     });
   }

@@ -122,8 +122,8 @@ void UpdateBuilder::addClip() {
   Location loc = locate("clip", train.func.getLoc());
   if (!sum)
     sum = FullOp::create(builder, loc, scalar, builder.getF64FloatAttr(0));
-  auto factor =
-      ClipFactorOp::create(builder, loc, scalar, scalar, sum, maxNorm);
+  auto factor = ClipFactorOp::create(builder, loc, scalar, scalar, sum,
+                                     /*unscale=*/Value(), maxNorm);
   clip = factor.getFactor();
   norm = factor.getNorm();
 }

@@ -20,6 +20,8 @@ static uint32_t getClass(const Storage &storage) {
     return TTS_CLASS_OPTIMIZER;
   case Role::Ema:
     return TTS_CLASS_EMA;
+  case Role::HalfCopy:
+    return TTS_CLASS_HALF_COPIES;
   case Role::Next:
   case Role::Scalar:
     return TTS_CLASS_BUFFERS;
@@ -44,6 +46,8 @@ static std::string getBufferName(const Storage &storage) {
     return "moment2:" + storage.name;
   case Role::Ema:
     return "ema:" + storage.name;
+  case Role::HalfCopy:
+    return "half:" + storage.name;
   case Role::Next:
     return "next:" + storage.name;
   default:
@@ -144,33 +148,38 @@ private:
 
   void emitGemm(Program &program, rt::GemmOp gemm) {
     rt::GemmAttr s = gemm.getShape();
-    auto type = cast<RankedTensorType>(gemm.getC().getType());
-    int64_t element = getBytes(type) / type.getNumElements();
-    uint32_t dtype = getDType(type.getElementType());
+    auto typeOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType();
+    };
+    Type element = typeOf(gemm.getA()), elementC = typeOf(gemm.getC());
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    int64_t bytesC = elementC.getIntOrFloatBitWidth() / 8;
+    uint32_t dtype = getDType(element), dtypeC = getDType(elementC);
     // From the first element touched to the last.
     auto span = [&](int64_t rows, int64_t columns, int64_t ld, int64_t stride) {
-      return ((s.getBatch() - 1) * stride + (rows - 1) * ld + columns) *
-             element;
+      return (s.getBatch() - 1) * stride + (rows - 1) * ld + columns;
     };
     bool tA = s.getTransposeA(), tB = s.getTransposeB();
     SmallVector<Attribute> operands = {
-        getAccess(program.place(gemm.getA()), gemm.getOffsetA() * element,
-                  span(tA ? s.getK() : s.getM(), tA ? s.getM() : s.getK(),
-                       s.getLda(), s.getStrideA()),
+        getAccess(program.place(gemm.getA()), gemm.getOffsetA() * bytes,
+                  bytes * span(tA ? s.getK() : s.getM(),
+                               tA ? s.getM() : s.getK(), s.getLda(),
+                               s.getStrideA()),
                   TTS_READ, dtype),
-        getAccess(program.place(gemm.getB()), gemm.getOffsetB() * element,
-                  span(tB ? s.getN() : s.getK(), tB ? s.getK() : s.getN(),
-                       s.getLdb(), s.getStrideB()),
+        getAccess(program.place(gemm.getB()), gemm.getOffsetB() * bytes,
+                  bytes * span(tB ? s.getN() : s.getK(),
+                               tB ? s.getK() : s.getN(), s.getLdb(),
+                               s.getStrideB()),
                   TTS_READ, dtype),
-        getAccess(program.place(gemm.getC()), gemm.getOffsetC() * element,
-                  span(s.getM(), s.getN(), s.getLdc(), s.getStrideC()),
-                  s.getBeta() ? TTS_READ_WRITE : TTS_WRITE, dtype)};
+        getAccess(program.place(gemm.getC()), gemm.getOffsetC() * bytesC,
+                  bytesC * span(s.getM(), s.getN(), s.getLdc(), s.getStrideC()),
+                  s.getBeta() ? TTS_READ_WRITE : TTS_WRITE, dtypeC)};
     int64_t scratch = addScratch(program, gemm, operands);
     create(gemm.getLoc(), "rt.gemm", operands,
            {int64_t(dtype), s.getM(), s.getN(), s.getK(), s.getLda(),
             s.getLdb(), s.getLdc(), s.getTransposeA(), s.getTransposeB(),
             s.getBeta(), s.getBatch(), s.getStrideA(), s.getStrideB(),
-            s.getStrideC(), scratch});
+            s.getStrideC(), int64_t(dtypeC), scratch});
   }
 
   void emitConv1d(Program &program, rt::Conv1dOp conv) {
@@ -185,7 +194,8 @@ private:
     create(conv.getLoc(), "rt.conv1d", operands,
            {getDType(x.getElementType()), x.getDimSize(0), x.getDimSize(1),
             x.getDimSize(2), y.getDimSize(2), w.getDimSize(0),
-            int64_t(conv.getLeft()), conv.getTranspose(), scratch});
+            int64_t(conv.getLeft()), conv.getTranspose(),
+            getDType(y.getElementType()), scratch});
   }
 
   /// The bytes of scratch of a library call, which become its last operand;

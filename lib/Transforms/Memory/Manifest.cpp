@@ -39,6 +39,10 @@ private:
       return "F64";
     if (type.isF32())
       return "F32";
+    if (type.isBF16())
+      return "BF16";
+    if (type.isF16())
+      return "F16";
     return type.isInteger(64) ? "I64" : "I32";
   }
 
@@ -60,6 +64,18 @@ private:
       return b.getUnitAttr(); // JSON null
     return b.getDictionaryAttr({named("offset", integer(it->second->offset)),
                                 named("size", integer(it->second->size))});
+  }
+
+  /// {offset, size, dtype} of the half copy of parameter `name`, or nothing.
+  Attribute buildHalfCopy(StringAttr name) {
+    auto it = persistent.find({Role::HalfCopy, name});
+    if (it == persistent.end())
+      return {};
+    Type element = it->second->type.getElementType();
+    return b.getDictionaryAttr(
+        {named("dtype", b.getStringAttr(getDType(element))),
+         named("offset", integer(it->second->offset)),
+         named("size", integer(it->second->size))});
   }
 
   /// By parameter: what the first program that has it says beside its name.
@@ -103,6 +119,8 @@ private:
       fields.push_back(named("ema", place(Role::Ema, name)));
       if (persistent.contains({Role::Next, name}))
         fields.push_back(named("next", place(Role::Next, name)));
+      if (Attribute half = buildHalfCopy(name))
+        fields.push_back(named("half_copy", half));
       list.push_back(b.getDictionaryAttr(fields));
     }
     return b.getArrayAttr(list);

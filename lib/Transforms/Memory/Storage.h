@@ -24,6 +24,7 @@ enum class Role {
   Moment1,
   Moment2,
   Ema,
+  HalfCopy,
   Next,
   Scalar,
   Input,

@@ -1,5 +1,6 @@
 //===- Precision.cpp - element types as planned --------------------------===//
 
+#include "MixedPrecision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
@@ -42,12 +43,19 @@ struct Precision : tts::impl::TtsPrecisionBase<Precision> {
       module.emitError("precision needs tts.plan; run tts-plan first");
       return signalPassFailure();
     }
-    StringRef precision = plan.getPrecision();
-    if (precision == "fp32")
+    StringRef planned = plan.getPrecision();
+    if (planned == "fp32")
       return;
-    if (precision != "fp64") {
-      module.emitError() << "unknown precision '" << precision
-                         << "' in tts.plan; fp32 and fp64 exist";
+    if (FloatType half = precision::getHalfType(&getContext(), planned)) {
+      precision::narrowPrograms(module, half);
+      precision::addHalfCopies(module, half);
+      if (half.isF16())
+        precision::addLossScale(module);
+      return;
+    }
+    if (planned != "fp64") {
+      module.emitError() << "unknown precision '" << planned
+                         << "' in tts.plan; fp32, fp64, bf16 and fp16 exist";
       return signalPassFailure();
     }
     for (auto program : module.getOps<func::FuncOp>())

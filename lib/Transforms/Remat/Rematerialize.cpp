@@ -18,6 +18,10 @@ namespace tts {
 #include "tts/Transforms/Remat/Passes.h.inc"
 } // namespace tts
 
+/// Arguments that forward and backward both may take.
+static constexpr StringLiteral kSharedRoles[] = {kParamAttr, kHalfCopyAttr,
+                                                 kInputAttr, kScalarAttr};
+
 namespace {
 /// The forward and backward program of one bucket.
 struct Pair {
@@ -60,11 +64,11 @@ private:
   void mapArguments() {
     llvm::DenseMap<Attribute, BlockArgument> byRole;
     for (BlockArgument argument : backward.getArguments())
-      for (StringRef role : {kParamAttr, kInputAttr, kScalarAttr})
+      for (StringRef role : kSharedRoles)
         if (Attribute name = backward.getArgAttr(argument.getArgNumber(), role))
           byRole[roleKey(role, name)] = argument;
     for (BlockArgument argument : forward.getArguments())
-      for (StringRef role : {kParamAttr, kInputAttr, kScalarAttr})
+      for (StringRef role : kSharedRoles)
         if (Attribute name = forward.getArgAttr(argument.getArgNumber(), role))
           if (BlockArgument same = byRole.lookup(roleKey(role, name)))
             mapping.map(argument, same);

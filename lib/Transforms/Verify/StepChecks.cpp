@@ -46,10 +46,16 @@ LogicalResult tts::checkElementTypes(ModuleOp module) {
   auto plan = module->getAttrOfType<PlanAttr>(kPlanAttr);
   if (!plan)
     return module.emitError("no tts.plan on the module; tts-plan sets it");
-  bool isDouble = plan.getPrecision() == "fp64";
+  StringRef planned = plan.getPrecision();
+  auto isPlanned = [&](Type type) {
+    return planned == "fp64"   ? type.isF64()
+           : planned == "bf16" ? type.isBF16() || type.isF32()
+           : planned == "fp16" ? type.isF16() || type.isF32()
+                               : type.isF32();
+  };
   return forEachValue(module, [&](Value value) -> LogicalResult {
     Type type = getElementTypeOrSelf(value.getType());
-    if (!isa<FloatType>(type) || (isDouble ? type.isF64() : type.isF32()))
+    if (!isa<FloatType>(type) || isPlanned(type))
       return success();
     return emitError(value.getLoc()) << type << " in a program planned as "
                                      << plan.getPrecision().getValue();

@@ -226,7 +226,7 @@ func.func @swap_middle(%x: tensor<2x5x3x8xf32>) {
 // -----
 
 func.func @swap_middle_elements(%x: tensor<2x5x3x8xf32>) {
-  // expected-error @+1 {{element types differ: 'x' has 'f32', 'y' has 'f64'; insert a tts.cast}}
+  // expected-error @+1 {{element types differ: 'y' has 'f64', 'x' has 'f32'; insert a tts.cast}}
   %0 = tts.swap_middle %x : tensor<2x5x3x8xf32> to tensor<2x3x5x8xf64>
   return
 }
@@ -259,7 +259,7 @@ func.func @key_softmax_group(%s: tensor<2x1x5x5xf32>, %n: tensor<2xi32>) {
 
 func.func @key_softmax_grad_dropped(%p: tensor<2x1x5x5xf32>) {
   // expected-error @+1 {{gives dropped probabilities with dropout only}}
-  %0:2 = "tts.key_softmax_grad"(%p, %p) {scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>) -> (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>)
+  %0:2 = "tts.key_softmax_grad"(%p, %p) {scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>) -> (tensor<2x1x5x5xf32>, tensor<2x1x5x5xf32>)
   return
 }
 

@@ -154,7 +154,7 @@ func.func @embedding_channels(%ids: tensor<2x5xi32>, %table: tensor<40x8xf32>) {
 // -----
 
 func.func @embedding_element(%ids: tensor<2x5xi32>, %table: tensor<40x8xf32>) {
-  // expected-error @+1 {{element types differ: 'table' has 'f32', 'y' has 'f64'; insert a tts.cast}}
+  // expected-error @+1 {{element types differ: 'y' has 'f64', 'table' has 'f32'; insert a tts.cast}}
   %0 = tts.embedding %ids, %table : tensor<2x5xi32>, tensor<40x8xf32> to tensor<2x5x8xf64>
   return
 }

@@ -23,7 +23,7 @@ CASES = {
     "--batch-frames=4000": "--batch-frames: is not supported yet; leave it out",
     "--lr-scale=linear": "--lr-scale: 'linear' is not supported; use none",
     "--micro-batch=half": "--micro-batch: 'half' is no positive number; give auto",
-    "--precision=bf16": "--precision: 'bf16' is not supported; use auto or fp32 or fp64",
+    "--precision=int8": "--precision: 'int8' is not supported; use auto or fp64 or fp32 or bf16 or fp16",
     "--remat=some": "--remat: 'some' is not supported; use auto or none or full",
     "--bucket=text": "--bucket: 'text' is no bucket; write name=size pairs",
     "--bucket=text=16 --bucket=text=8": "buckets: bucket 1 is shorter in text than the one before; give them in",

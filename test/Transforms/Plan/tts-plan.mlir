@@ -6,7 +6,7 @@
 // RUN: not tts-opt --tts-differentiate-pipeline --tts-plan=memory-budget=1K %S/../../Driver/Inputs/pitch.mlir 2>&1 | FileCheck %s --check-prefix=SMALL
 // RUN: not tts-opt --tts-plan=memory-budget=much %s 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not tts-opt --tts-plan=hardware=cray %s 2>&1 | FileCheck %s --check-prefix=HARDWARE
-// RUN: not tts-opt --tts-plan=precision=bf16 %s 2>&1 | FileCheck %s --check-prefix=PRECISION
+// RUN: not tts-opt --tts-plan=precision=int8 %s 2>&1 | FileCheck %s --check-prefix=PRECISION
 // RUN: not tts-opt --tts-plan=ranks=0 %s 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not tts-opt --tts-plan %s 2>&1 | FileCheck %s --check-prefix=BATCH
 
@@ -18,7 +18,7 @@
 // SMALL: no plan fits 1024 bytes (0.000 GiB): smallest feasible budget: {{[0-9]+}} bytes
 // SIZE: memory-budget 'much' is no size
 // HARDWARE: hardware cray: is no known hardware
-// PRECISION: precision 'bf16' is not supported; fp32 or fp64 is
+// PRECISION: precision 'int8' is not supported; fp64, fp32, bf16 or fp16 is
 // RANKS: ranks and threads must be at least 1
 // BATCH: has no tts.batch; give --batch=B
 module {

@@ -32,6 +32,6 @@ module {
 
 // -----
 
-// expected-error @+1 {{unknown precision 'int4' in tts.plan; fp32 and fp64 exist}}
+// expected-error @+1 {{unknown precision 'int4' in tts.plan; fp32, fp64, bf16 and fp16 exist}}
 module attributes {tts.plan = #tts.plan<precision = "int4", threads = 1, micro_batches = [1]>} {
 }

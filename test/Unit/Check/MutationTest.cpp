@@ -284,6 +284,43 @@ TEST(Mutation, GemmsThatTouchMore) {
   EXPECT_FOUND(absurd, "no sound shape");
 }
 
+TEST(Mutation, ResultsOfAnotherType) {
+  SmallTable gemm; // f32 in, bf16 out
+  gemm.scalars[TTS_GEMM_DTYPE_C] = TTS_BF16;
+  EXPECT_FOUND(gemm, "is of neither its operands' type nor f32");
+  SmallTable conv;
+  conv.makeConvolutions();
+  conv.scalars[TTS_CONV1D_DTYPE_Y] = TTS_F16;
+  EXPECT_FOUND(conv, "is of neither its operands' type nor f32");
+}
+
+TEST(Mutation, HalfCopies) {
+  // The EMA's bytes as the copy of w, and half as many as they are.
+  auto withCopy = [](uint64_t size) {
+    SmallTable table;
+    TtsBuffer &ema = table.buffers[table.buffer("w.ema")];
+    ema.klass = TTS_CLASS_HALF_COPIES;
+    auto &w = table.manifest["parameters"][0];
+    w["half_copy"] = {
+        {"dtype", "BF16"}, {"offset", ema.offset}, {"size", size}};
+    w["ema"] = nullptr;
+    return table;
+  };
+  SmallTable sound = withCopy(128);
+  EXPECT_EQ(all(sound.check()).find("half_copy"), std::string::npos)
+      << all(sound.check());
+  SmallTable large = withCopy(256);
+  EXPECT_FOUND(large, "has not half the parameter's size");
+  SmallTable elsewhere = withCopy(128);
+  elsewhere.buffers[elsewhere.buffer("w.ema")].klass = TTS_CLASS_EMA;
+  EXPECT_FOUND(elsewhere, "lies in no persistent buffer of class half_copies");
+  SmallTable stale = withCopy(128); // the update leaves it as it was
+  for (TtsOperand &operand : stale.operands)
+    if (operand.buffer == stale.buffer("w.ema"))
+      operand.access = TTS_READ;
+  EXPECT_FOUND(stale, "does not write all of half_copy of");
+}
+
 TEST(Mutation, ConvolutionsThatTouchMore) {
   SmallTable sound;
   sound.makeConvolutions();

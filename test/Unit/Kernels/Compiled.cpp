@@ -50,8 +50,14 @@ static void addGemm(ModuleOp module, const Gemm &g) {
   auto shape = rt::GemmAttr::get(
       module.getContext(), g.m, g.n, g.k, g.lda, g.ldb, g.ldc, g.transposeA,
       g.transposeB, g.beta, g.batch, g.strideA, g.strideB, g.strideC);
-  Type element = g.element == "f32" ? Type(b.getF32Type()) : b.getF64Type();
-  emitGemmKernel(module, g.name, shape, element);
+  auto typeOf = [&](const std::string &name) -> Type {
+    return name == "f64"    ? Type(b.getF64Type())
+           : name == "bf16" ? Type(b.getBF16Type())
+           : name == "f16"  ? Type(b.getF16Type())
+                            : Type(b.getF32Type());
+  };
+  emitGemmKernel(module, g.name, shape, typeOf(g.element),
+                 typeOf(g.elementC.empty() ? g.element : g.elementC));
 }
 
 static std::vector<Memory> memoryOf(func::FuncOp kernel) {

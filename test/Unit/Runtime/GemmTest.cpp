@@ -7,6 +7,7 @@
 
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Device/Cpu/HalfTypes.h"
 #include "Runtime/Memory/Allocations.h"
 #include "tts-runtime/Format.h"
 #include <cstring>
@@ -51,13 +52,18 @@ struct Problem {
 
   std::vector<int64_t> scalars(int64_t scratch) const {
     const GemmShape &s = shape;
-    return {TTS_F32, s.m,       s.n,          s.k,          s.lda,
-            s.ldb,   s.ldc,     s.transposeA, s.transposeB, s.accumulate,
-            s.batch, s.strideA, s.strideB,    s.strideC,    scratch};
+    return {s.dtype,      s.m,          s.n,      s.k,
+            s.lda,        s.ldb,        s.ldc,    s.transposeA,
+            s.transposeB, s.accumulate, s.batch,  s.strideA,
+            s.strideB,    s.strideC,    s.dtypeC, scratch};
   }
 
   std::vector<uint64_t> bytes(uint64_t scratch) const {
-    return {a.size() * 4, b.size() * 4, c.size() * 4, scratch};
+    auto of = [](const std::vector<float> &x, TtsDType dtype) {
+      return x.size() * uint64_t(elementBytes(dtype));
+    };
+    return {of(a, shape.dtype), of(b, shape.dtype), of(c, shape.dtypeC),
+            scratch};
   }
 };
 
@@ -95,6 +101,69 @@ void expectRight(Problem p) {
   }
   EXPECT_EQ(p.c, p.want) << gemm.implementation() << " " << p.shape.m << "x"
                          << p.shape.n << "x" << p.shape.k;
+}
+
+/// The numbers in memory as `dtype`.
+std::vector<char> stored(const std::vector<float> &x, TtsDType dtype) {
+  std::vector<char> bytes(x.size() * size_t(elementBytes(dtype)));
+  convertFloats(dtype, bytes.data(), TTS_F32, x.data(), int64_t(x.size()));
+  return bytes;
+}
+
+/// The same with operands of a half type; the sum is exact and rounded once.
+void expectRightInHalf(GemmShape s, TtsDType dtype, TtsDType dtypeC) {
+  s.dtype = dtype;
+  s.dtypeC = dtypeC;
+  Problem p(s);
+  int64_t scratch = gemmScratchBytes(s, omp_get_max_threads());
+  ASSERT_GE(scratch, 0);
+  std::vector<char> room(size_t(scratch) + 64);
+  std::vector<char> a = stored(p.a, dtype), b = stored(p.b, dtype),
+                    c = stored(p.c, dtypeC);
+  GemmLibrary library;
+  const Gemm &gemm =
+      library.get(p.scalars(scratch).data(), TTS_GEMM_NUM_SCALARS,
+                  p.bytes(uint64_t(scratch)), "test");
+  void *operands[] = {a.data(), b.data(), c.data(), room.data()};
+  countLargeAllocations();
+  gemm.run(library.stream(), operands);
+  if (__builtin_cpu_supports("avx512f"))
+    EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
+  EXPECT_EQ(c, stored(p.want, dtypeC))
+      << gemm.implementation() << " " << s.m << "x" << s.n << "x" << s.k
+      << " dtype " << dtype << " to " << dtypeC;
+}
+
+TEST(Gemm, HalfTypes) {
+  omp_set_num_threads(2);
+  int64_t sizes[][3] = {
+      {5, 3, 7}, {64, 1, 33}, {17, 32, 1}, {96, 80, 64}, {33, 31, 130}};
+  for (auto [dtype, dtypeC] : {std::pair(TTS_BF16, TTS_BF16),
+                               {TTS_BF16, TTS_F32},
+                               {TTS_F16, TTS_F16},
+                               {TTS_F16, TTS_F32}})
+    for (auto &[m, n, k] : sizes)
+      for (int form = 0; form < 8; ++form)
+        for (int64_t gap : {0, 3})
+          expectRightInHalf(
+              shape(m, n, k, form & 1, (form & 2) != 0, (form & 4) != 0, gap),
+              dtype, dtypeC);
+}
+
+TEST(Gemm, HalfTypesBatched) {
+  for (auto [dtype, dtypeC] :
+       {std::pair(TTS_BF16, TTS_F32), {TTS_F16, TTS_F16}})
+    for (int form = 0; form < 8; ++form) {
+      GemmShape s = shape(9, 6, 5, form & 1, (form & 2) != 0, (form & 4) != 0);
+      s.batch = 3;
+      s.strideA = 200;
+      s.strideB = 150;
+      s.strideC = 100;
+      expectRightInHalf(s, dtype, dtypeC);
+      s.strideC = 0; // three products summed into one C
+      if (s.accumulate && dtypeC == TTS_F32)
+        expectRightInHalf(s, dtype, dtypeC);
+    }
 }
 
 TEST(Gemm, EveryFormOfEveryShape) {
@@ -188,6 +257,9 @@ TEST(Gemm, WhatCannotRunIsRefused) {
   auto f64 = p.scalars(scratch);
   f64[TTS_GEMM_DTYPE] = TTS_F64;
   EXPECT_NE(refusal(f64, p.bytes(uint64_t(scratch))), "");
+  auto narrowed = p.scalars(scratch); // f32 operands have no bf16 result
+  narrowed[TTS_GEMM_DTYPE_C] = TTS_BF16;
+  EXPECT_NE(refusal(narrowed, p.bytes(uint64_t(scratch))), "");
   auto bytes = p.bytes(uint64_t(scratch));
   bytes[2] -= 4; // one element less than C touches
   EXPECT_NE(refusal(p.scalars(scratch), bytes).find("outside"),

@@ -10,11 +10,13 @@
 namespace tts {
 
 /// Adds a kernel `name` to `module` that does what `rt.gemm` does, for element
-/// types no library serves (f64). It has the form that `tts-to-kernels` leaves
-/// behind: flat memrefs A, B, C, then `%lo, %hi`; its range is the M rows, the
-/// products of a batch run in order. C must not overlap A or B.
+/// types no library serves: A and B of one type, C of it or f32. It has the
+/// form that `tts-to-kernels` leaves behind: flat memrefs A, B, C, then `%lo,
+/// %hi`; its range is the M rows, the products of a batch run in order. C must
+/// not overlap A or B.
 mlir::func::FuncOp emitGemmKernel(mlir::ModuleOp module, llvm::StringRef name,
-                                  rt::GemmAttr shape, mlir::Type elementType);
+                                  rt::GemmAttr shape, mlir::Type elementType,
+                                  mlir::Type elementTypeOfC);
 
 } // namespace tts
 

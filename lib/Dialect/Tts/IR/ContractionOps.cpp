@@ -10,7 +10,7 @@ LogicalResult LinearOp::verify() {
   if (failed(verifyRank(*this, "x", getX(), 2, 3)) ||
       failed(verifyRank(*this, "y", getY(), rank, rank)) ||
       failed(verifySameElement(*this, "x", getX(), "w", getW())) ||
-      failed(verifySameElement(*this, "x", getX(), "y", getY())))
+      failed(verifyWideElement(*this, "x", getX(), "y", getY())))
     return failure();
   for (int64_t i = 0; i + 1 < rank; ++i)
     if (failed(verifySameDim(*this, "x", getX(), i, "y", getY(), i)))
@@ -32,7 +32,7 @@ LogicalResult Conv1dOp::verify() {
   if (failed(verifyRank(*this, "x", getX(), 3, 3)) ||
       failed(verifyRank(*this, "y", getY(), 3, 3)) ||
       failed(verifySameElement(*this, "x", getX(), "w", getW())) ||
-      failed(verifySameElement(*this, "x", getX(), "y", getY())) ||
+      failed(verifyWideElement(*this, "x", getX(), "y", getY())) ||
       failed(verifySameDim(*this, "x", getX(), 0, "y", getY(), 0)) ||
       failed(verifySameDim(*this, "x", getX(), 1, "y", getY(), 1)) ||
       failed(verifySameDim(*this, "y", getY(), 2, "w", getW(), 2)) ||
@@ -126,7 +126,7 @@ LogicalResult SwapMiddleOp::verify() {
   for (auto [from, to] : {std::pair(0, 0), {1, 2}, {2, 1}, {3, 3}})
     if (failed(verifySameDim(*this, "x", getX(), from, "y", getY(), to)))
       return failure();
-  return verifySameElement(*this, "x", getX(), "y", getY());
+  return verifyWideElement(*this, "y", getY(), "x", getX());
 }
 
 /// Every query of a block stands there with all heads of its group.
@@ -148,6 +148,8 @@ LogicalResult KeySoftmaxOp::verify() {
 LogicalResult KeySoftmaxGradOp::verify() {
   if (bool(getDropped()) != bool(getDraw()))
     return emitOpError("gives dropped probabilities with dropout only");
+  if (bool(getNarrowDscores()) != bool(getNarrowDropped()))
+    return emitOpError("gives both narrow results or none");
   return verifyGroup(*this, getProbabilities());
 }
 

@@ -9,8 +9,8 @@ using namespace tts;
 template <typename OpT>
 static LogicalResult verifyNorm(OpT op, StringRef name, Value statistic) {
   int64_t rank = getTensor(op.getX()).getRank();
-  if (failed(verifySameElement(op, "x", op.getX(), "gamma", op.getGamma())) ||
-      failed(verifySameElement(op, "x", op.getX(), name, statistic)) ||
+  if (failed(verifyWideElement(op, "x", op.getX(), "gamma", op.getGamma())) ||
+      failed(verifyWideElement(op, "x", op.getX(), name, statistic)) ||
       failed(verifyRank(op, name, statistic, rank - 1, rank - 1)))
     return failure();
   for (int64_t i = 0; i + 1 < rank; ++i)

@@ -59,6 +59,14 @@ LogicalResult tts::verifySameElement(Operation *op, StringRef nameA, Value a,
                            << "; insert a tts.cast";
 }
 
+LogicalResult tts::verifyWideElement(Operation *op, StringRef nameA, Value a,
+                                     StringRef nameB, Value b) {
+  Type x = getTensor(a).getElementType(), y = getTensor(b).getElementType();
+  if (y.isF32() && (x.isBF16() || x.isF16()))
+    return success();
+  return verifySameElement(op, nameA, a, nameB, b);
+}
+
 LogicalResult tts::verifyTimed(Operation *op, StringRef name, Value value,
                                StringRef lengthsName, Value lengths) {
   if (failed(verifyRank(op, name, value, 2, 3)))

@@ -40,6 +40,11 @@ mlir::LogicalResult verifySameElement(mlir::Operation *op,
                                       llvm::StringRef nameA, mlir::Value a,
                                       llvm::StringRef nameB, mlir::Value b);
 
+/// 'b' has the element type of 'a', or f32 where that is a half type.
+mlir::LogicalResult verifyWideElement(mlir::Operation *op,
+                                      llvm::StringRef nameA, mlir::Value a,
+                                      llvm::StringRef nameB, mlir::Value b);
+
 /// `value` is [batch, time] or [batch, time, channel] and `lengths` its
 /// [batch].
 mlir::LogicalResult verifyTimed(mlir::Operation *op, llvm::StringRef name,

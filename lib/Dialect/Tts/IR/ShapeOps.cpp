@@ -22,15 +22,18 @@ static LogicalResult verifyDimMap(Operation *op, StringRef smallName,
     if (failed(verifySameDim(op, smallName, small, i, largeName, large, dim)))
       return failure();
   }
-  return verifySameElement(op, smallName, small, largeName, large);
+  return success();
 }
 
 LogicalResult BroadcastOp::verify() {
-  return verifyDimMap(*this, "x", getX(), "y", getY(), getDims());
+  if (failed(verifyDimMap(*this, "x", getX(), "y", getY(), getDims())))
+    return failure();
+  return verifySameElement(*this, "x", getX(), "y", getY());
 }
 
 LogicalResult SumToOp::verify() {
-  if (failed(verifyDimMap(*this, "y", getY(), "x", getX(), getDims())))
+  if (failed(verifyDimMap(*this, "y", getY(), "x", getX(), getDims())) ||
+      failed(verifyWideElement(*this, "x", getX(), "y", getY())))
     return failure();
   int64_t rank = getTensor(getX()).getRank();
   bool prefix = getDims().empty() ||
@@ -134,7 +137,7 @@ LogicalResult EmbeddingOp::verify() {
   for (int64_t i = 0; i < rank; ++i)
     if (failed(verifySameDim(*this, "ids", getIds(), i, "y", getY(), i)))
       return failure();
-  if (failed(verifySameElement(*this, "table", getTable(), "y", getY())))
+  if (failed(verifyWideElement(*this, "y", getY(), "table", getTable())))
     return failure();
   return verifySameDim(*this, "table", getTable(), 1, "y", getY(), rank);
 }

@@ -1,6 +1,8 @@
 //===- Conv1d.cpp - creates, checks and runs convolutions ----------------===//
 
 #include "Runtime/Device/Cpu/Conv1d.h"
+#include "Runtime/Device/Cpu/GemmScratch.h"
+#include "Runtime/Device/Cpu/HalfTypes.h"
 #include "tts-runtime/Format.h"
 
 namespace tts::rt {
@@ -46,7 +48,7 @@ Conv1d::~Conv1d() {
 void Conv1d::blockWeights(dnnl_stream_t stream, const char *weights,
                           char *room) const {
   dnnl_memory_set_data_handle(reorderScratch, room + choice.primitiveScratch);
-  int64_t tapBytes = shape.in * shape.out * 4;
+  int64_t tapBytes = shape.in * shape.out * elementBytes(shape.dtype);
   for (int64_t i = 0; i < choice.pieces; ++i) {
     int64_t from = choice.pieces - 1 - i; // whole: 0
     dnnl_memory_set_data_handle(plain,
@@ -59,10 +61,24 @@ void Conv1d::blockWeights(dnnl_stream_t stream, const char *weights,
   }
 }
 
+void Conv1d::widen(void *to, const void *from) const {
+  int64_t rows = shape.batch * shape.time, bytes = elementBytes(shape.dtype);
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < rows; ++row)
+    convertFloats(
+        TTS_F32, static_cast<float *>(to) + row * shape.in, shape.dtype,
+        static_cast<const char *>(from) + row * shape.in * bytes, shape.in);
+}
+
 void Conv1d::run(dnnl_stream_t stream, void *const *operands) const {
   char *room = static_cast<char *>(operands[3]);
   blockWeights(stream, static_cast<const char *>(operands[1]), room);
-  dnnl_memory_set_data_handle(x, operands[0]);
+  void *source = operands[0];
+  if (choice.widenedX >= 0) {
+    source = room + choice.widenedX;
+    widen(source, operands[0]);
+  }
+  dnnl_memory_set_data_handle(x, source);
   dnnl_memory_set_data_handle(w, room);
   dnnl_memory_set_data_handle(y, operands[2]);
   dnnl_memory_set_data_handle(scratch, room + choice.primitiveScratch);
@@ -83,9 +99,10 @@ static void checkOperands(const Conv1dShape &s,
       s.left < 0 || s.left >= s.taps)
     refuseEntry(where, "rt.conv1d has an extent that is not sound");
   uint64_t rows = uint64_t(s.batch) * uint64_t(s.time);
-  if (rows * s.in * 4 > bytes[0] ||
-      uint64_t(s.taps) * s.in * s.out * 4 > bytes[1] ||
-      rows * s.out * 4 > bytes[2])
+  uint64_t each = uint64_t(elementBytes(s.dtype));
+  if (rows * s.in * each > bytes[0] ||
+      uint64_t(s.taps) * s.in * s.out * each > bytes[1] ||
+      rows * s.out * uint64_t(elementBytes(s.dtypeY)) > bytes[2])
     refuseEntry(where, "rt.conv1d reaches outside its operands");
 }
 
@@ -95,7 +112,10 @@ const Conv1d &Conv1dLibrary::get(const int64_t *scalars, uint32_t numScalars,
   if (numScalars != TTS_CONV1D_NUM_SCALARS)
     refuseEntry(where,
                 "rt.conv1d has " + std::to_string(numScalars) + " scalars");
-  if (scalars[TTS_CONV1D_DTYPE] != TTS_F32)
+  int64_t dtype = scalars[TTS_CONV1D_DTYPE];
+  int64_t dtypeY = scalars[TTS_CONV1D_DTYPE_Y];
+  if ((dtype != TTS_F32 && dtype != TTS_BF16 && dtype != TTS_F16) ||
+      (dtypeY != dtype && dtypeY != TTS_F32))
     refuseEntry(where, "rt.conv1d of a dtype that it is not for");
   Conv1dShape shape = Conv1dShape::fromScalars(scalars);
   checkOperands(shape, operandBytes, where);

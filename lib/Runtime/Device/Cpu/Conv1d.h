@@ -35,6 +35,7 @@ public:
 private:
   void blockWeights(dnnl_stream_t stream, const char *weights,
                     char *room) const;
+  void widen(void *to, const void *from) const;
 
   Conv1dShape shape;
   Conv1dChoice choice;

@@ -23,6 +23,8 @@ Conv1dShape Conv1dShape::fromScalars(const int64_t *scalars) {
   s.taps = scalars[TTS_CONV1D_TAPS];
   s.left = scalars[TTS_CONV1D_LEFT];
   s.transpose = scalars[TTS_CONV1D_TRANSPOSE] != 0;
+  s.dtype = TtsDType(scalars[TTS_CONV1D_DTYPE]);
+  s.dtypeY = TtsDType(scalars[TTS_CONV1D_DTYPE_Y]);
   return s;
 }
 
@@ -50,6 +52,13 @@ struct Attributes {
   }
 };
 
+/// As the primitive sees it.
+Conv1dShape called(Conv1dShape s, bool widened) {
+  if (widened)
+    s.dtype = TTS_F32;
+  return s;
+}
+
 bool describeOperation(const Conv1dShape &s, dnnl_convolution_desc_t &out) {
   dnnl_dims_t x = {s.batch, s.in, s.time}, y = {s.batch, s.out, s.time},
               w = {s.out, s.in, s.taps};
@@ -57,13 +66,14 @@ bool describeOperation(const Conv1dShape &s, dnnl_convolution_desc_t &out) {
   int64_t left = s.transpose ? s.taps - 1 - s.left : s.left;
   dnnl_dims_t stride = {1}, dilation = {0}, before = {left},
               after = {s.taps - 1 - left};
+  dnnl_data_type_t type = libraryType(s.dtype);
   return left >= 0 && left < s.taps &&
-         dnnl_memory_desc_init_by_tag(&source, 3, x, dnnl_f32, dnnl_nwc) ==
+         dnnl_memory_desc_init_by_tag(&source, 3, x, type, dnnl_nwc) ==
              dnnl_success &&
-         dnnl_memory_desc_init_by_tag(&weights, 3, w, dnnl_f32,
+         dnnl_memory_desc_init_by_tag(&weights, 3, w, type,
                                       dnnl_format_tag_any) == dnnl_success &&
-         dnnl_memory_desc_init_by_tag(&destination, 3, y, dnnl_f32, dnnl_nwc) ==
-             dnnl_success &&
+         dnnl_memory_desc_init_by_tag(&destination, 3, y, libraryType(s.dtypeY),
+                                      dnnl_nwc) == dnnl_success &&
          dnnl_dilated_convolution_forward_desc_init(
              &out, dnnl_forward_training, dnnl_convolution_direct, &source,
              &weights, nullptr, &destination, stride, dilation, before,
@@ -107,12 +117,13 @@ bool describeReorder(const Conv1dShape &s, const dnnl_memory_desc_t &blocked,
   dnnl_dims_t strides = {s.transpose ? s.in : 1, s.transpose ? 1 : s.out,
                          s.in * s.out};
   dnnl_memory_desc_t plain, piece = blocked;
-  if (dnnl_memory_desc_init_by_strides(&plain, 3, dims, dnnl_f32, strides) !=
-      dnnl_success)
+  if (dnnl_memory_desc_init_by_strides(&plain, 3, dims, libraryType(s.dtype),
+                                       strides) != dnnl_success)
     return false;
   if (s.transpose) {
     choice.pieces = s.taps;
-    choice.pieceBytes = blocked.format_desc.blocking.strides[2] * 4;
+    choice.pieceBytes = blocked.format_desc.blocking.strides[2] *
+                        int64_t(dnnl_data_type_size(blocked.data_type));
     if (dnnl_memory_desc_init_submemory(&piece, &blocked, dims, zero) !=
         dnnl_success)
       return false;
@@ -136,9 +147,11 @@ uint64_t aligned(uint64_t bytes) {
 
 } // namespace
 
-Conv1dChoice chooseConv1d(const Conv1dShape &shape, dnnl_engine_t engine) {
+/// The descriptors of a convolution in the shape's own types or in F32.
+static Conv1dChoice describe(const Conv1dShape &shape, dnnl_engine_t engine,
+                             bool widened) {
   Conv1dChoice choice;
-  choice.convolution = findConvolution(shape, engine);
+  choice.convolution = findConvolution(called(shape, widened), engine);
   if (!choice.convolution)
     return choice;
   const dnnl_memory_desc_t *blocked = dnnl_primitive_desc_query_md(
@@ -153,7 +166,25 @@ Conv1dChoice chooseConv1d(const Conv1dShape &shape, dnnl_engine_t engine) {
   choice.scratchBytes =
       choice.primitiveScratch + aligned(std::max(scratchOf(choice.convolution),
                                                  scratchOf(choice.reorder)));
+  if (widened) {
+    choice.widenedX = int64_t(choice.scratchBytes);
+    choice.scratchBytes +=
+        aligned(uint64_t(shape.batch * shape.time * shape.in) * 4);
+  }
   return choice;
+}
+
+Conv1dChoice chooseConv1d(const Conv1dShape &shape, dnnl_engine_t engine) {
+  Conv1dChoice own = describe(shape, engine, /*widened=*/false);
+  bool isHalf = shape.dtype != TTS_F32;
+  if (!isHalf || shape.dtypeY != TTS_F32 ||
+      (own.convolution && isFasterThanF32(own.implementation)))
+    return own;
+  Conv1dChoice widened = describe(shape, engine, /*widened=*/true);
+  if (!widened.convolution)
+    return own;
+  own.destroy();
+  return widened;
 }
 
 int64_t conv1dScratchBytes(const Conv1dShape &shape, int threads) {

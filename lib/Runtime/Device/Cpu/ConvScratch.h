@@ -8,6 +8,7 @@
 #ifndef TTS_RUNTIME_DEVICE_CPU_CONVSCRATCH_H
 #define TTS_RUNTIME_DEVICE_CPU_CONVSCRATCH_H
 
+#include "tts-runtime/Format.h"
 #include <cstdint>
 #include <dnnl.h>
 
@@ -17,6 +18,8 @@ namespace tts::rt {
 struct Conv1dShape {
   int64_t batch = 0, time = 0, in = 0, out = 0, taps = 0, left = 0;
   bool transpose = false;
+  TtsDType dtype = TTS_F32;  ///< of X and W
+  TtsDType dtypeY = TTS_F32; ///< the same or F32
 
   /// From TTS_CONV1D_NUM_SCALARS numbers in TtsConv1dScalar's order.
   static Conv1dShape fromScalars(const int64_t *scalars);
@@ -24,7 +27,8 @@ struct Conv1dShape {
 
 /// How a shape is computed here. oneDNN wants the weights in blocks of its own:
 /// they are put into scratch first, whole, or tap by tap where the taps are
-/// reversed.
+/// reversed. Half types are widened there to F32 where that is faster; Y must
+/// be F32 then.
 struct Conv1dChoice {
   dnnl_primitive_desc_t convolution = nullptr; ///< the caller destroys both
   dnnl_primitive_desc_t reorder = nullptr;     ///< of one piece of the weights
@@ -34,6 +38,8 @@ struct Conv1dChoice {
   /// Where in the scratch the primitives' own lies; the reorder has ended when
   /// the convolution begins. The blocked weights lie at the start.
   uint64_t primitiveScratch = 0;
+  /// Where X lies widened to F32, or negative: read as it is.
+  int64_t widenedX = -1;
   uint64_t scratchBytes = 0;
 
   void destroy();

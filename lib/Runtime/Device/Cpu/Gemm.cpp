@@ -6,18 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Device/Cpu/Gemm.h"
+#include "Runtime/Device/Cpu/HalfTypes.h"
 #include "tts-runtime/Format.h"
-#include <cstring>
 
 namespace tts::rt {
 
 namespace {
 
 /// Bytes from the first to the last element that a batch of matrices touches.
-uint64_t extentBytes(StoredMatrix m, int64_t batch) {
+uint64_t extentBytes(StoredMatrix m, int64_t batch, TtsDType dtype) {
   return uint64_t((batch - 1) * m.stride + (m.rows - 1) * m.leading +
                   m.columns) *
-         4;
+         uint64_t(elementBytes(dtype));
 }
 
 void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
@@ -30,9 +30,9 @@ void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
   if (s.lda < (s.transposeA ? s.m : s.k) ||
       s.ldb < (s.transposeB ? s.k : s.n) || s.ldc < s.n)
     refuseEntry(where, "rt.gemm has a leading dimension shorter than its rows");
-  uint64_t a = extentBytes(storedA(s), s.batch);
-  uint64_t b = extentBytes(storedB(s), s.batch);
-  uint64_t c = extentBytes(storedC(s), s.batch);
+  uint64_t a = extentBytes(storedA(s), s.batch, s.dtype);
+  uint64_t b = extentBytes(storedB(s), s.batch, s.dtype);
+  uint64_t c = extentBytes(storedC(s), s.batch, s.dtypeC);
   if (a > bytes[0] || b > bytes[1] || c > bytes[2])
     refuseEntry(where, "rt.gemm reaches outside its operands");
 }
@@ -85,46 +85,63 @@ void Gemm::call(dnnl_stream_t stream, char *dataA, char *dataB, char *dataC,
            choice.implementation);
 }
 
-/// Copies the rows of `elements` matrices; at most one side has gaps.
-static void copyRows(char *to, StoredMatrix toShape, const char *from,
-                     StoredMatrix fromShape, int64_t elements) {
-  int64_t rows = fromShape.rows, bytes = fromShape.columns * 4;
-  constexpr int64_t worthThreads = 1 << 16;
-#pragma omp parallel for collapse(2) if (elements * rows * bytes > worthThreads)
+/// Matrices in memory.
+struct Matrices {
+  char *data;
+  StoredMatrix stored;
+  TtsDType dtype;
+
+  char *row(int64_t element, int64_t number) const {
+    return data + (element * stored.stride + number * stored.leading) *
+                      elementBytes(dtype);
+  }
+};
+
+/// Copies the rows of `elements` matrices; one side may have gaps, and another
+/// type than the other.
+static void copyRows(Matrices to, Matrices from, int64_t elements) {
+  int64_t rows = from.stored.rows, columns = from.stored.columns;
+  constexpr int64_t worthThreads = 1 << 14;
+#pragma omp parallel for collapse(2) if (elements * rows * columns >           \
+                                         worthThreads)
   for (int64_t i = 0; i < elements; ++i)
     for (int64_t r = 0; r < rows; ++r)
-      std::memcpy(to + (i * toShape.stride + r * toShape.leading) * 4,
-                  from + (i * fromShape.stride + r * fromShape.leading) * 4,
-                  size_t(bytes));
+      convertFloats(to.dtype, to.row(i, r), from.dtype, from.row(i, r),
+                    columns);
 }
 
 void Gemm::runElement(dnnl_stream_t stream, void *const *operands,
                       int64_t element) const {
   int64_t elements = choice.batched ? shape.batch : 1;
   char *room = choice.scratchBytes ? static_cast<char *>(operands[3]) : nullptr;
-  auto place = [&](int operand, int64_t stride) {
-    return static_cast<char *>(operands[operand]) + element * stride * 4;
+  auto place = [&](int operand, int64_t stride, TtsDType dtype) {
+    return static_cast<char *>(operands[operand]) +
+           element * stride * elementBytes(dtype);
   };
-  char *inA = place(0, shape.strideA), *inB = place(1, shape.strideB);
-  char *outC = place(2, shape.strideC), *denseC = outC;
+  const GemmShape &called = choice.call;
+  Matrices a{place(0, shape.strideA, shape.dtype), storedA(shape), shape.dtype};
+  Matrices b{place(1, shape.strideB, shape.dtype), storedB(shape), shape.dtype};
+  Matrices c{place(2, shape.strideC, shape.dtypeC), storedC(shape),
+             shape.dtypeC};
+  Matrices usedC = c;
   if (choice.packA >= 0) {
-    char *dense = room + choice.packA;
-    copyRows(dense, storedA(choice.call), inA, storedA(shape), elements);
-    inA = dense;
+    Matrices dense{room + choice.packA, storedA(called), called.dtype};
+    copyRows(dense, a, elements);
+    a = dense;
   }
   if (choice.packB >= 0) {
-    char *dense = room + choice.packB;
-    copyRows(dense, storedB(choice.call), inB, storedB(shape), elements);
-    inB = dense;
+    Matrices dense{room + choice.packB, storedB(called), called.dtype};
+    copyRows(dense, b, elements);
+    b = dense;
   }
   if (choice.packC >= 0) {
-    denseC = room + choice.packC;
+    usedC = {room + choice.packC, storedC(called), called.dtypeC};
     if (shape.accumulate)
-      copyRows(denseC, storedC(choice.call), outC, storedC(shape), elements);
+      copyRows(usedC, c, elements);
   }
-  call(stream, inA, inB, denseC, room);
+  call(stream, a.data, b.data, usedC.data, room);
   if (choice.packC >= 0)
-    copyRows(outC, storedC(shape), denseC, storedC(choice.call), elements);
+    copyRows(c, usedC, elements);
 }
 
 void Gemm::run(dnnl_stream_t stream, void *const *operands) const {
@@ -159,7 +176,9 @@ const Gemm &GemmLibrary::get(const int64_t *scalars, uint32_t numScalars,
   if (numScalars != TTS_GEMM_NUM_SCALARS)
     refuseEntry(where,
                 "rt.gemm has " + std::to_string(numScalars) + " scalars");
-  if (scalars[TTS_GEMM_DTYPE] != TTS_F32)
+  int64_t dtype = scalars[TTS_GEMM_DTYPE], dtypeC = scalars[TTS_GEMM_DTYPE_C];
+  if ((dtype != TTS_F32 && dtype != TTS_BF16 && dtype != TTS_F16) ||
+      (dtypeC != dtype && dtypeC != TTS_F32))
     refuseEntry(where, "rt.gemm of a dtype that oneDNN has no matmul for");
   GemmShape shape = GemmShape::fromScalars(scalars);
   checkOperands(shape, operandBytes, where);

@@ -8,14 +8,19 @@
 #include "Runtime/Device/Cpu/GemmScratch.h"
 #include "tts-runtime/Format.h"
 #include <cstring>
+#include <utility>
 
 namespace tts::rt {
 
+dnnl_data_type_t libraryType(TtsDType dtype) {
+  return dtype == TTS_BF16 ? dnnl_bf16 : dtype == TTS_F16 ? dnnl_f16 : dnnl_f32;
+}
+
 namespace {
 
-bool describeMatrix(dnnl_memory_desc_t &out, bool batched, int64_t batch,
-                    int64_t batchStride, int64_t rows, int64_t columns,
-                    int64_t leading, bool transpose) {
+bool describeMatrix(dnnl_memory_desc_t &out, TtsDType dtype, bool batched,
+                    int64_t batch, int64_t batchStride, int64_t rows,
+                    int64_t columns, int64_t leading, bool transpose) {
   dnnl_dims_t dims, strides;
   int rank = 0;
   if (batched) {
@@ -26,7 +31,7 @@ bool describeMatrix(dnnl_memory_desc_t &out, bool batched, int64_t batch,
   strides[rank++] = transpose ? 1 : leading;
   dims[rank] = columns;
   strides[rank++] = transpose ? leading : 1;
-  return dnnl_memory_desc_init_by_strides(&out, rank, dims, dnnl_f32,
+  return dnnl_memory_desc_init_by_strides(&out, rank, dims, libraryType(dtype),
                                           strides) == dnnl_success;
 }
 
@@ -85,11 +90,12 @@ GemmChoice walk(const dnnl_matmul_desc_t &operation,
 GemmChoice ask(const GemmShape &s, dnnl_engine_t engine, bool batched) {
   dnnl_memory_desc_t a, b, c;
   dnnl_matmul_desc_t operation;
-  if (!describeMatrix(a, batched, s.batch, s.strideA, s.m, s.k, s.lda,
+  if (!describeMatrix(a, s.dtype, batched, s.batch, s.strideA, s.m, s.k, s.lda,
                       s.transposeA) ||
-      !describeMatrix(b, batched, s.batch, s.strideB, s.k, s.n, s.ldb,
+      !describeMatrix(b, s.dtype, batched, s.batch, s.strideB, s.k, s.n, s.ldb,
                       s.transposeB) ||
-      !describeMatrix(c, batched, s.batch, s.strideC, s.m, s.n, s.ldc, false) ||
+      !describeMatrix(c, s.dtypeC, batched, s.batch, s.strideC, s.m, s.n, s.ldc,
+                      false) ||
       dnnl_matmul_desc_init(&operation, &a, &b, nullptr, &c) != dnnl_success)
     return {};
   dnnl_primitive_attr_t attributes = makeAttributes(s.accumulate);
@@ -122,6 +128,8 @@ GemmShape GemmShape::fromScalars(const int64_t *scalars) {
   s.strideA = scalars[TTS_GEMM_STRIDE_A];
   s.strideB = scalars[TTS_GEMM_STRIDE_B];
   s.strideC = scalars[TTS_GEMM_STRIDE_C];
+  s.dtype = TtsDType(scalars[TTS_GEMM_DTYPE]);
+  s.dtypeC = TtsDType(scalars[TTS_GEMM_DTYPE_C]);
   return s;
 }
 
@@ -163,45 +171,87 @@ void closeGaps(StoredMatrix stored, int64_t &leading, int64_t &stride) {
   stride = stride ? stored.rows * stored.columns : 0;
 }
 
-/// Room for the dense copy of an operand that has gaps.
-int64_t reserve(StoredMatrix stored, int64_t elements, uint64_t &bytes) {
-  if (!stored.hasGaps())
+/// Room for the copy of an operand that `call` takes dense or in another type.
+int64_t reserve(StoredMatrix stored, TtsDType dtype, TtsDType called,
+                int64_t elements, uint64_t &bytes) {
+  if (!stored.hasGaps() && dtype == called)
     return GemmChoice::unpacked;
   bytes = (bytes + TTS_ARENA_ALIGNMENT - 1) / TTS_ARENA_ALIGNMENT *
           TTS_ARENA_ALIGNMENT;
   int64_t at = int64_t(bytes);
-  bytes += uint64_t(elements * stored.rows * stored.columns) * 4;
+  bytes += uint64_t(elements * stored.rows * stored.columns) *
+           uint64_t(elementBytes(called));
   return at;
 }
 
-} // namespace
+void drop(GemmChoice &choice) {
+  if (choice.descriptor)
+    dnnl_primitive_desc_destroy(choice.descriptor);
+  choice = {};
+}
 
-GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
-  GemmChoice direct = chooseInPlace(shape, engine);
-  direct.call = shape;
+bool isTame(const GemmChoice &choice) {
+  return choice.descriptor && isTameGemm(choice.implementation);
+}
+
+/// The shape on copies without gaps, all of them F32 if `widened`. No
+/// descriptor where that is not tame either.
+GemmChoice choosePacked(const GemmShape &shape, dnnl_engine_t engine,
+                        bool widened) {
   StoredMatrix a = storedA(shape), b = storedB(shape), c = storedC(shape);
-  bool tame = direct.descriptor && isTameGemm(direct.implementation);
-  if (tame || !(a.hasGaps() || b.hasGaps() || c.hasGaps()))
-    return direct;
-
   GemmShape dense = shape;
   closeGaps(a, dense.lda, dense.strideA);
   closeGaps(b, dense.ldb, dense.strideB);
   closeGaps(c, dense.ldc, dense.strideC);
+  if (widened)
+    dense.dtype = dense.dtypeC = TTS_F32;
   GemmChoice packed = chooseInPlace(dense, engine);
-  if (!packed.descriptor || !isTameGemm(packed.implementation)) {
-    if (packed.descriptor)
-      dnnl_primitive_desc_destroy(packed.descriptor);
-    return direct;
+  if (!isTame(packed)) {
+    drop(packed);
+    return packed;
   }
-  if (direct.descriptor)
-    dnnl_primitive_desc_destroy(direct.descriptor);
   packed.call = dense;
   int64_t elements = packed.batched ? shape.batch : 1;
-  packed.packA = reserve(a, elements, packed.scratchBytes);
-  packed.packB = reserve(b, elements, packed.scratchBytes);
-  packed.packC = reserve(c, elements, packed.scratchBytes);
+  uint64_t &bytes = packed.scratchBytes;
+  packed.packA = reserve(a, shape.dtype, dense.dtype, elements, bytes);
+  packed.packB = reserve(b, shape.dtype, dense.dtype, elements, bytes);
+  packed.packC = reserve(c, shape.dtypeC, dense.dtypeC, elements, bytes);
   return packed;
+}
+
+} // namespace
+
+bool isFasterThanF32(const char *implementation) {
+  if (std::strstr(implementation, "amx"))
+    return true;
+  // Without AMX, Intel's newer cores take two dot products of pairs in the time
+  // of four multiply-adds: half the rate of f32.
+  __builtin_cpu_init();
+  return !__builtin_cpu_is("intel") || __builtin_cpu_is("cooperlake");
+}
+
+GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
+  bool isHalf = shape.dtype != TTS_F32;
+  auto isGood = [&](const GemmChoice &choice) {
+    return isTame(choice) &&
+           (!isHalf || isFasterThanF32(choice.implementation));
+  };
+  GemmChoice best = chooseInPlace(shape, engine);
+  best.call = shape;
+  if (isGood(best))
+    return best;
+  auto consider = [&](GemmChoice next) {
+    bool better = next.descriptor && (!isTame(best) || isHalf);
+    if (better)
+      std::swap(best, next);
+    drop(next);
+  };
+  if (storedA(shape).hasGaps() || storedB(shape).hasGaps() ||
+      storedC(shape).hasGaps())
+    consider(choosePacked(shape, engine, /*widened=*/false));
+  if (isHalf && !isGood(best))
+    consider(choosePacked(shape, engine, /*widened=*/true));
+  return best;
 }
 
 int64_t gemmScratchBytes(const GemmShape &shape, int threads) {

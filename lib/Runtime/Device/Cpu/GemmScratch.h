@@ -9,6 +9,7 @@
 #ifndef TTS_RUNTIME_DEVICE_CPU_GEMMSCRATCH_H
 #define TTS_RUNTIME_DEVICE_CPU_GEMMSCRATCH_H
 
+#include "tts-runtime/Format.h"
 #include <cstdint>
 #include <dnnl.h>
 #include <omp.h>
@@ -23,13 +24,16 @@ struct GemmShape {
   bool accumulate = false; ///< beta = 1
   int64_t batch = 1;
   int64_t strideA = 0, strideB = 0, strideC = 0;
+  TtsDType dtype = TTS_F32;  ///< of A and B
+  TtsDType dtypeC = TTS_F32; ///< the same or F32
 
   /// From TTS_GEMM_NUM_SCALARS numbers in TtsGemmScalar's order.
   static GemmShape fromScalars(const int64_t *scalars);
 };
 
 /// How a shape is computed here. oneDNN 2.6 has a good implementation only for
-/// matrices without gaps between their rows: others are packed into scratch.
+/// matrices without gaps between their rows, and on some machines none for a
+/// half type: others are packed into scratch, there as F32.
 struct GemmChoice {
   dnnl_primitive_desc_t descriptor = nullptr; ///< the caller destroys it
   const char *implementation = nullptr;       ///< lives as the descriptor
@@ -50,6 +54,17 @@ struct StoredMatrix {
 StoredMatrix storedA(const GemmShape &shape);
 StoredMatrix storedB(const GemmShape &shape);
 StoredMatrix storedC(const GemmShape &shape);
+
+/// oneDNN's name of F32, BF16 or F16.
+dnnl_data_type_t libraryType(TtsDType dtype);
+
+/// Bytes of an element of a float type.
+constexpr int64_t elementBytes(TtsDType dtype) {
+  return dtype == TTS_F64 ? 8 : dtype == TTS_F32 ? 4 : 2;
+}
+
+/// Whether a product of a half type beats one in f32 on widened operands.
+bool isFasterThanF32(const char *implementation);
 
 /// Takes the first implementation that keeps its scratch where we tell it
 /// (not gemm:… and not ref:…); those only where nothing else exists. The

@@ -5,7 +5,7 @@
 
 include "tts/Dialect/Tts/IR/TtsOpBase.td"
 
-def Tts_LinearOp : Tts_Op<"linear", [Tts_Differentiable, Tts_Cost]> {
+def Tts_LinearOp : Tts_Op<"linear", [Tts_Differentiable, Tts_Cost, Tts_Precision]> {
   let summary = "y[..., n] = Σ_k x[..., k] · w[k, n], or w[n, k] with `transpose`";
   let arguments = (ins Tts_FloatTensor:$x, 2DTensorOf<[F32, F64, F16, BF16]>:$w,
                        UnitAttr:$transpose);
@@ -14,7 +14,7 @@ def Tts_LinearOp : Tts_Op<"linear", [Tts_Differentiable, Tts_Cost]> {
   let hasVerifier = 1;
 }
 
-def Tts_WeightGradOp : Tts_Op<"weight_grad", [Tts_Cost,
+def Tts_WeightGradOp : Tts_Op<"weight_grad", [Tts_Cost, Tts_Precision,
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
   let summary = "dw[k, n] = Σ over leading dims of x[..., k] · dy[..., n]";
   let arguments = (ins Tts_FloatTensor:$x, Tts_FloatTensor:$dy,
@@ -23,7 +23,7 @@ def Tts_WeightGradOp : Tts_Op<"weight_grad", [Tts_Cost,
   let assemblyFormat = "$x `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($dy) `to` type($dw)";
 }
 
-def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_CostOfMany, Tts_TimeMixing]> {
+def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_CostOfMany, Tts_Precision, Tts_TimeMixing]> {
   let summary = "y[b, t, o] = Σ_{j, i} x[b, t + j - left, i] · w[j, i, o]";
   let description = [{
     `x` is [batch, time, in], `w` [taps, in, out], zeros outside [0, time).
@@ -40,7 +40,7 @@ def Tts_Conv1dOp : Tts_Op<"conv1d", [Tts_Differentiable, Tts_CostOfMany, Tts_Tim
   let hasVerifier = 1;
 }
 
-def Tts_Conv1dInputGradOp : Tts_Op<"conv1d_input_grad", [Tts_CostOfMany]> {
+def Tts_Conv1dInputGradOp : Tts_Op<"conv1d_input_grad", [Tts_CostOfMany, Tts_Precision]> {
   let summary = "dx[b, s, i] = Σ_{j, o} dy[b, s - j + left, o] · w[j, i, o]";
   let arguments = (ins Tts_FloatTensor:$dy, 3DTensorOf<[F32, F64, F16, BF16]>:$w, I64Attr:$left,
                        DefaultValuedAttr<I64Attr, "1">:$groups);
@@ -48,7 +48,7 @@ def Tts_Conv1dInputGradOp : Tts_Op<"conv1d_input_grad", [Tts_CostOfMany]> {
   let assemblyFormat = "$dy `,` $w attr-dict `:` type($dy) `,` type($w) `to` type($dx)";
 }
 
-def Tts_Conv1dFilterGradOp : Tts_Op<"conv1d_filter_grad", [Tts_Cost,
+def Tts_Conv1dFilterGradOp : Tts_Op<"conv1d_filter_grad", [Tts_Cost, Tts_Precision,
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
   let summary = "dw[j, i, o] = Σ_{b, t} x[b, t + j - left, i] · dy[b, t, o]";
   let arguments = (ins Tts_FloatTensor:$x, Tts_FloatTensor:$dy, I64Attr:$left,
@@ -94,7 +94,7 @@ class Tts_AttentionDropout {
 defvar Tts_Dropped = Tts_AttentionDropout<>;
 
 def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "y"]>, AllTypesMatch<["k", "v"]>, AttrSizedOperandSegments,
-    Tts_Differentiable, Tts_CostOfMany, DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface, ["actsInTrainingOnly"]>]> {
+    Tts_Differentiable, Tts_CostOfMany, Tts_Precision, DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface, ["actsInTrainingOnly"]>]> {
   let summary = "multi-head scaled dot-product self-attention with key lengths";
   let description = [{
     q, k, v are [batch, time, heads·d]; head h uses channels [h·d, (h+1)·d):
@@ -127,7 +127,7 @@ def Tts_AttentionOp : Tts_Op<"attention", [AllTypesMatch<["q", "y"]>, AllTypesMa
 }
 
 def Tts_AttentionGradOp : Tts_Op<"attention_grad",
-    [AllTypesMatch<["dy", "q", "dq"]>, AllTypesMatch<["k", "v", "dk", "dv"]>, AttrSizedOperandSegments, Tts_CostOfMany]> {
+    [AllTypesMatch<["dy", "q", "dq"]>, AllTypesMatch<["k", "v", "dk", "dv"]>, AttrSizedOperandSegments, Tts_CostOfMany, Tts_Precision]> {
   let summary = "gradients of attention; the probabilities are computed and dropped again";
   let arguments = !con((ins Tts_FloatTensor:$dy, Tts_FloatTensor:$q, Tts_FloatTensor:$k,
                             Tts_FloatTensor:$v, Tts_Lengths:$lengths), Tts_Dropped.operands,
@@ -160,40 +160,50 @@ def Tts_KeySoftmaxOp : Tts_Op<"key_softmax", [Tts_InPlaceOpInterface, AttrSizedO
     `scores` is [batch, key heads, queries · group, keys]: a block of queries
     from `first_query` on, each with the `group` heads that share a key head, and
     the keys from 0 on. Made by Select from attention, in place. No valid key:
-    all 0. `causal` and `dropout` as in `tts.attention`.
+    all 0. `causal` and `dropout` as in `tts.attention`. `narrow` is the same
+    rounded to a half type, for the product that reads it.
   }];
   let arguments = !con((ins 4DTensorOf<[F32, F64, F16, BF16]>:$scores, Tts_Lengths:$lengths),
                        Tts_Dropped.operands,
                        (ins F64Attr:$scale, DefaultValuedAttr<I64Attr, "0">:$first_query,
                             DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$causal),
                        Tts_Dropped.attributes);
-  let results = (outs Tts_FloatTensor:$probabilities);
+  let results = (outs Tts_FloatTensor:$probabilities, Optional<Tts_HalfTensor>:$narrow);
   let assemblyFormat = [{
     $scores `,` $lengths (`dropout` $utterances^ `,` $draw)? attr-dict
     `:` type($scores) `,` type($lengths) (`,` type($utterances)^ `,` type($draw))?
+    (`narrow` type($narrow)^)?
   }];
-  let extraClassDeclaration = Tts_InPlace<[0]>.body;
+  let extraClassDeclaration = Tts_InPlace<[0, -1]>.body;
   let hasVerifier = 1;
 }
 
 def Tts_KeySoftmaxGradOp : Tts_Op<"key_softmax_grad", [Tts_InPlaceOpInterface, AttrSizedOperandSegments,
+    AttrSizedResultSegments,
     AllTypesMatch<["probabilities", "dprobabilities", "dscores"]>]> {
   let summary = "dscores = scale · p · (dp - Σ_keys p·dp); made by Select, in place of dp";
   let description = [{
     `probabilities` are those before dropout. With `dropout`, `dprobabilities`
     are gradients of the dropped ones, which `dropped` gives in place of
-    `probabilities`.
+    `probabilities`. `narrow_dscores` is `dscores` and `narrow_dropped` the
+    (dropped) probabilities, rounded to a half type.
   }];
   let arguments = !con((ins 4DTensorOf<[F32, F64, F16, BF16]>:$probabilities, Tts_FloatTensor:$dprobabilities),
                        Tts_Dropped.operands,
                        (ins F64Attr:$scale, DefaultValuedAttr<I64Attr, "0">:$first_query,
                             DefaultValuedAttr<I64Attr, "1">:$group), Tts_Dropped.attributes);
-  let results = (outs Tts_FloatTensor:$dscores, Optional<Tts_FloatTensor>:$dropped);
+  let results = (outs Tts_FloatTensor:$dscores, Optional<Tts_FloatTensor>:$dropped,
+                      Optional<Tts_HalfTensor>:$narrow_dscores, Optional<Tts_HalfTensor>:$narrow_dropped);
   let assemblyFormat = [{
     $probabilities `,` $dprobabilities (`dropout` $utterances^ `,` $draw)? attr-dict
     `:` type($probabilities) (`,` type($utterances)^ `,` type($draw) `to` type($dropped))?
+    (`narrow` type($narrow_dscores)^ `,` type($narrow_dropped))?
   }];
-  let extraClassDeclaration = Tts_InPlace<[1, 0]>.body;
+  let extraClassDeclaration = [{
+    int64_t getTiedOperand(unsigned result) {
+      return result == 0 ? 1 : result == 1 && getDropped() ? 0 : -1;
+    }
+  }];
   let hasVerifier = 1;
 }
 

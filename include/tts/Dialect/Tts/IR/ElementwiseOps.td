@@ -5,55 +5,55 @@
 
 include "tts/Dialect/Tts/IR/TtsOpBase.td"
 
-def Tts_AddOp : Tts_Binary<"add", [Commutative, Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_AddOp : Tts_Binary<"add", [Commutative, Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "z = x + y";
 }
-def Tts_SubOp : Tts_Binary<"sub", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_SubOp : Tts_Binary<"sub", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "z = x - y";
 }
-def Tts_MulOp : Tts_Binary<"mul", [Commutative, Tts_Differentiable]> {
+def Tts_MulOp : Tts_Binary<"mul", [Commutative, Tts_Differentiable, Tts_Precision]> {
   let summary = "z = x · y";
 }
 def Tts_DivOp : Tts_Binary<"div", [Tts_Differentiable]> {
   let summary = "z = x / y";
 }
 
-def Tts_NegOp : Tts_Unary<"neg", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_NegOp : Tts_Unary<"neg", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "y = -x";
 }
-def Tts_AbsOp : Tts_Unary<"abs", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_AbsOp : Tts_Unary<"abs", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "y = |x|; the derivative at 0 is 0";
 }
-def Tts_SignOp : Tts_Unary<"sign", [Tts_KeepsPaddingZero]> {
+def Tts_SignOp : Tts_Unary<"sign", [Tts_KeepsPaddingZero, Tts_Follows]> {
   let summary = "y = -1, 0 or 1";
 }
-def Tts_ReluOp : Tts_Unary<"relu", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_ReluOp : Tts_Unary<"relu", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "y = max(x, 0); a NaN stays one; the derivative at 0 is 0";
 }
-def Tts_ReluGradOp : Tts_Binary<"relu_grad", [Tts_KeepsPaddingZero]> {
+def Tts_ReluGradOp : Tts_Binary<"relu_grad", [Tts_KeepsPaddingZero, Tts_Follows]> {
   let summary = "z = y where x > 0, else 0; x is relu's result, y its gradient";
 }
-def Tts_GeluOp : Tts_Unary<"gelu", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_GeluOp : Tts_Unary<"gelu", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "y = x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³)))";
   let description = "The tanh form of Hendrycks and Gimpel (arXiv:1606.08415).";
 }
-def Tts_GeluGradOp : Tts_Binary<"gelu_grad"> {
+def Tts_GeluGradOp : Tts_Binary<"gelu_grad", [Tts_Follows]> {
   let summary = "z = y · gelu'(x); x is gelu's operand, y its result's gradient";
 }
-def Tts_TanhOp : Tts_Unary<"tanh", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_TanhOp : Tts_Unary<"tanh", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "y = tanh x";
 }
-def Tts_SigmoidOp : Tts_Unary<"sigmoid", [Tts_Differentiable]> {
+def Tts_SigmoidOp : Tts_Unary<"sigmoid", [Tts_Differentiable, Tts_Follows]> {
   let summary = "y = 1 / (1 + e^-x)";
 }
-def Tts_SiluOp : Tts_Unary<"silu", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_SiluOp : Tts_Unary<"silu", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "y = x / (1 + e^-x)";
 }
-def Tts_MishOp : Tts_Unary<"mish", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_MishOp : Tts_Unary<"mish", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "y = x · tanh(ln(1 + e^x))";
   let description = "Misra (arXiv:1908.08681); y = x for x > 20, where nothing else can be told apart.";
 }
-def Tts_MishGradOp : Tts_Binary<"mish_grad"> {
+def Tts_MishGradOp : Tts_Binary<"mish_grad", [Tts_Follows]> {
   let summary = "z = y · mish'(x); x is mish's operand, y its result's gradient";
 }
 def Tts_ExpOp : Tts_Unary<"exp", [Tts_Differentiable]> {

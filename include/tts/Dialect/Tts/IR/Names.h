@@ -32,6 +32,8 @@ inline constexpr llvm::StringLiteral kMoment2Attr = "tts.moment2";
 inline constexpr llvm::StringLiteral kEmaAttr = "tts.ema";
 /// The value that a state takes when the update ends, from forward to update.
 inline constexpr llvm::StringLiteral kNextAttr = "tts.next";
+/// A parameter rounded to the plan's half type, by the parameter's name.
+inline constexpr llvm::StringLiteral kHalfCopyAttr = "tts.half_copy";
 
 //===-- beside them -------------------------------------------------------===//
 
@@ -59,6 +61,9 @@ inline constexpr llvm::StringLiteral kEmaDecayAttr = "tts.ema_decay";
 inline constexpr llvm::StringLiteral kConv1dTimesAttr = "tts.conv1d_times";
 /// Unit: Select leaves every op a kernel of its own (--fusion=off).
 inline constexpr llvm::StringLiteral kUnfusedAttr = "tts.unfused";
+/// Array of strings: the parameters that programs read in the plan's half type;
+/// the update keeps a copy of each.
+inline constexpr llvm::StringLiteral kHalfCopiesAttr = "tts.half_copies";
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
 

@@ -6,7 +6,7 @@
 include "tts/Dialect/Tts/IR/TtsOpBase.td"
 
 def Tts_LayerNormOp : Tts_Op<"layer_norm", [AllTypesMatch<["x", "y"]>,
-    AllTypesMatch<["gamma", "beta"]>, AllTypesMatch<["mean", "rstd"]>, Tts_Differentiable]> {
+    AllTypesMatch<["gamma", "beta"]>, AllTypesMatch<["mean", "rstd"]>, Tts_Differentiable, Tts_Precision]> {
   let summary = "y = (x - mean) · rstd · gamma + beta over the last dimension";
   let description = [{
     mean = Σx/C, rstd = 1/√(Σ(x-mean)²/C + epsilon) (Ba et al.,
@@ -21,7 +21,7 @@ def Tts_LayerNormOp : Tts_Op<"layer_norm", [AllTypesMatch<["x", "y"]>,
 }
 
 def Tts_LayerNormGradOp : Tts_Op<"layer_norm_grad",
-    [AllTypesMatch<["dy", "x", "dx"]>, AllTypesMatch<["mean", "rstd"]>]> {
+    [AllTypesMatch<["dy", "x", "dx"]>, AllTypesMatch<["mean", "rstd"]>, Tts_Precision]> {
   let summary = "dx = rstd · (g - Σg/C - xhat · Σ(g·xhat)/C), g = dy·gamma, xhat = (x-mean)·rstd";
   let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$mean,
                        Tts_FloatTensor:$rstd, 1DTensorOf<[F32, F64]>:$gamma);
@@ -30,7 +30,7 @@ def Tts_LayerNormGradOp : Tts_Op<"layer_norm_grad",
 }
 
 def Tts_LayerNormGammaGradOp : Tts_Op<"layer_norm_gamma_grad", [
-    AllTypesMatch<["dy", "x"]>, AllTypesMatch<["mean", "rstd"]>,
+    AllTypesMatch<["dy", "x"]>, AllTypesMatch<["mean", "rstd"]>, Tts_Precision,
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
   let summary = "dgamma[c] = Σ over rows of dy[..., c] · (x[..., c] - mean) · rstd";
   let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$mean,
@@ -39,7 +39,7 @@ def Tts_LayerNormGammaGradOp : Tts_Op<"layer_norm_gamma_grad", [
   let assemblyFormat = "$dy `,` $x `,` $mean `,` $rstd (`into` $acc^ `:` type($acc))? attr-dict `:` type($x) `,` type($mean) `to` type($dgamma)";
 }
 
-def Tts_RmsNormOp : Tts_Op<"rms_norm", [AllTypesMatch<["x", "y"]>, Tts_Differentiable]> {
+def Tts_RmsNormOp : Tts_Op<"rms_norm", [AllTypesMatch<["x", "y"]>, Tts_Differentiable, Tts_Precision]> {
   let summary = "y = x · rstd · gamma over the last dimension";
   let description = [{
     rstd = 1/√(Σx²/C + epsilon) (Zhang and Sennrich, arXiv:1910.07467), kept for
@@ -51,7 +51,7 @@ def Tts_RmsNormOp : Tts_Op<"rms_norm", [AllTypesMatch<["x", "y"]>, Tts_Different
   let hasVerifier = 1;
 }
 
-def Tts_RmsNormGradOp : Tts_Op<"rms_norm_grad", [AllTypesMatch<["dy", "x", "dx"]>]> {
+def Tts_RmsNormGradOp : Tts_Op<"rms_norm_grad", [AllTypesMatch<["dy", "x", "dx"]>, Tts_Precision]> {
   let summary = "dx = rstd · (g - xhat · Σ(g·xhat)/C), g = dy·gamma, xhat = x·rstd";
   let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$rstd,
                        1DTensorOf<[F32, F64]>:$gamma);
@@ -59,7 +59,7 @@ def Tts_RmsNormGradOp : Tts_Op<"rms_norm_grad", [AllTypesMatch<["dy", "x", "dx"]
   let assemblyFormat = "$dy `,` $x `,` $rstd `,` $gamma attr-dict `:` type($x) `,` type($rstd) `,` type($gamma)";
 }
 
-def Tts_RmsNormGammaGradOp : Tts_Op<"rms_norm_gamma_grad", [AllTypesMatch<["dy", "x"]>,
+def Tts_RmsNormGammaGradOp : Tts_Op<"rms_norm_gamma_grad", [AllTypesMatch<["dy", "x"]>, Tts_Precision,
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
   let summary = "dgamma[c] = Σ over rows of dy[..., c] · x[..., c] · rstd";
   let arguments = (ins Tts_FloatTensor:$dy, Tts_FloatTensor:$x, Tts_FloatTensor:$rstd,

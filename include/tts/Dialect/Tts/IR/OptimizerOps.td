@@ -62,10 +62,13 @@ def Tts_ClipFactorOp : Tts_Op<"clip_factor", [AllTypesMatch<["sum", "factor", "n
     Clipping by the global norm (Pascanu et al., arXiv:1211.5063), after
     accumulation and reduction. Without `max_norm` the factor is 1. A factor
     that is not finite makes every update op a no-op.
+
+    With `unscale` the gradients are those of losses times 1/unscale (fp16's loss
+    scale): the norm and the factor are multiplied by it.
   }];
-  let arguments = (ins Tts_Scalar:$sum, OptionalAttr<F64Attr>:$max_norm);
+  let arguments = (ins Tts_Scalar:$sum, Optional<Tts_Scalar>:$unscale, OptionalAttr<F64Attr>:$max_norm);
   let results = (outs Tts_Scalar:$factor, Tts_Scalar:$norm);
-  let assemblyFormat = "$sum attr-dict `:` type($sum)";
+  let assemblyFormat = "$sum (`unscale` $unscale^ `:` type($unscale))? attr-dict `:` type($sum)";
 }
 
 #endif // TTS_DIALECT_TTS_IR_OPTIMIZEROPS_TD

@@ -5,7 +5,7 @@
 
 include "tts/Dialect/Tts/IR/TtsOpBase.td"
 
-def Tts_FullOp : Tts_Op<"full", [Tts_Indexing]> {
+def Tts_FullOp : Tts_Op<"full", [Tts_Indexing, Tts_Follows]> {
   let summary = "a tensor of one constant";
   let description = "Example: `%one = tts.full 1.0 : tensor<?x80xf32, #tts.dims<batch, _>>`";
   let arguments = (ins F64Attr:$value);
@@ -13,7 +13,7 @@ def Tts_FullOp : Tts_Op<"full", [Tts_Indexing]> {
   let assemblyFormat = "$value attr-dict `:` type($y)";
 }
 
-def Tts_BroadcastOp : Tts_Op<"broadcast", [Tts_Indexing, Tts_Differentiable]> {
+def Tts_BroadcastOp : Tts_Op<"broadcast", [Tts_Indexing, Tts_Differentiable, Tts_Follows]> {
   let summary = "repeats a tensor along new dimensions";
   let description = [{
     Dimension i of `x` is dimension `dims[i]` of `y` (ascending, same size and
@@ -28,7 +28,7 @@ def Tts_BroadcastOp : Tts_Op<"broadcast", [Tts_Indexing, Tts_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Tts_SumToOp : Tts_Op<"sum_to", [
+def Tts_SumToOp : Tts_Op<"sum_to", [Tts_Precision,
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>, Tts_Differentiable]> {
   let summary = "sums over every dimension that is not kept; adjoint of broadcast";
   let description = [{
@@ -44,7 +44,7 @@ def Tts_SumToOp : Tts_Op<"sum_to", [
   let hasVerifier = 1;
 }
 
-def Tts_RecomputeAfterOp : Tts_Op<"recompute_after", [Tts_Alias, AllTypesMatch<["x", "y"]>]> {
+def Tts_RecomputeAfterOp : Tts_Op<"recompute_after", [Tts_Alias, AllTypesMatch<["x", "y"]>, Tts_Precision]> {
   let summary = "x itself, for a computation that must wait until `when` is there";
   let description = [{
     What reads `y` is scheduled after the entry that makes `when`. Rematerialize
@@ -60,7 +60,7 @@ def Tts_RecomputeAfterOp : Tts_Op<"recompute_after", [Tts_Alias, AllTypesMatch<[
   let assemblyFormat = "$x `,` $when attr-dict `:` type($x) `,` type($when)";
 }
 
-def Tts_ConcatOp : Tts_Op<"concat", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_ConcatOp : Tts_Op<"concat", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "parts side by side along the last dimension";
   let description = [{
     Example: `%y = tts.concat %a, %b : tensor<2x5x8xf32>, tensor<2x5x3xf32> to
@@ -72,7 +72,7 @@ def Tts_ConcatOp : Tts_Op<"concat", [Tts_KeepsPaddingZero, Tts_Differentiable]> 
   let hasVerifier = 1;
 }
 
-def Tts_SplitOp : Tts_Op<"split", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_SplitOp : Tts_Op<"split", [Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "the last dimension in parts, whose sizes are those of the results";
   let description = [{
     Example: `%scale, %shift = tts.split %x : tensor<2x16xf32> to
@@ -84,7 +84,7 @@ def Tts_SplitOp : Tts_Op<"split", [Tts_KeepsPaddingZero, Tts_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Tts_SqueezeOp : Tts_Op<"squeeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_SqueezeOp : Tts_Op<"squeeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "drops dimension `dim`, which has size 1";
   let arguments = (ins Tts_FloatTensor:$x, I64Attr:$dim);
   let results = (outs Tts_FloatTensor:$y);
@@ -92,7 +92,7 @@ def Tts_SqueezeOp : Tts_Op<"squeeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_Diff
   let hasVerifier = 1;
 }
 
-def Tts_UnsqueezeOp : Tts_Op<"unsqueeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_UnsqueezeOp : Tts_Op<"unsqueeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "inserts dimension `dim` of size 1";
   let arguments = (ins Tts_FloatTensor:$x, I64Attr:$dim);
   let results = (outs Tts_FloatTensor:$y);
@@ -100,7 +100,7 @@ def Tts_UnsqueezeOp : Tts_Op<"unsqueeze", [Tts_Alias, Tts_KeepsPaddingZero, Tts_
   let hasVerifier = 1;
 }
 
-def Tts_MaskOp : Tts_Op<"mask", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_MaskOp : Tts_Op<"mask", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows]> {
   let summary = "zero at time steps at or beyond the utterance's length";
   let description = [{
     `x` is [batch, time] or [batch, time, channel]; y[b, t, c] = x[b, t, c]
@@ -113,7 +113,7 @@ def Tts_MaskOp : Tts_Op<"mask", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_K
   let hasCanonicalizer = 1;
 }
 
-def Tts_EmbeddingOp : Tts_Op<"embedding", [Tts_Differentiable]> {
+def Tts_EmbeddingOp : Tts_Op<"embedding", [Tts_Differentiable, Tts_Precision]> {
   let summary = "y[b, t, :] = table[ids[b, t], :]";
   let description = "An id outside the table reads row 0 (padding) and adds no gradient.";
   let arguments = (ins RankedTensorOf<[I32]>:$ids, 2DTensorOf<[F32, F64]>:$table);
@@ -122,7 +122,7 @@ def Tts_EmbeddingOp : Tts_Op<"embedding", [Tts_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Tts_EmbeddingGradOp : Tts_Op<"embedding_grad", [
+def Tts_EmbeddingGradOp : Tts_Op<"embedding_grad", [Tts_Precision,
     DeclareOpInterfaceMethods<Tts_AccumulatingOpInterface>]> {
   let summary = "dtable[ids[b, t], :] += dy[b, t, :], in the order of (b, t)";
   let arguments = (ins RankedTensorOf<[I32]>:$ids, Tts_FloatTensor:$dy,
@@ -131,7 +131,7 @@ def Tts_EmbeddingGradOp : Tts_Op<"embedding_grad", [
   let assemblyFormat = "$ids `,` $dy (`into` $acc^ `:` type($acc))? attr-dict `:` type($ids) `,` type($dy) `to` type($dtable)";
 }
 
-def Tts_SinusoidOp : Tts_Op<"sinusoid"> {
+def Tts_SinusoidOp : Tts_Op<"sinusoid", [Tts_Follows]> {
   let summary = "sinusoidal positions [time, channel]";
   let description = [{
     y[t, 2i] = sin(t / 10000^(2i/C)), y[t, 2i+1] = cos(t / 10000^(2i/C))
@@ -141,7 +141,7 @@ def Tts_SinusoidOp : Tts_Op<"sinusoid"> {
   let assemblyFormat = "attr-dict `:` type($y)";
 }
 
-def Tts_RotaryOp : Tts_Op<"rotary", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable]> {
+def Tts_RotaryOp : Tts_Op<"rotary", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Precision]> {
   let summary = "rotates pairs of channels by an angle that grows with time";
   let description = [{
     `x` is [batch, time, heads·d] (Select makes it [batch, time, heads, d] with
@@ -189,7 +189,7 @@ def Tts_BucketizeOp : Tts_Op<"bucketize"> {
   let hasVerifier = 1;
 }
 
-def Tts_LengthRegulateOp : Tts_Op<"length_regulate", [Tts_Differentiable, Tts_TimeMixing]> {
+def Tts_LengthRegulateOp : Tts_Op<"length_regulate", [Tts_Differentiable, Tts_TimeMixing, Tts_Follows]> {
   let summary = "repeats phone n durations[b, n] times along the frames";
   let description = [{
     `x` is [batch, text, channel], `y` [batch, frames, channel]:
@@ -203,14 +203,14 @@ def Tts_LengthRegulateOp : Tts_Op<"length_regulate", [Tts_Differentiable, Tts_Ti
   let hasVerifier = 1;
 }
 
-def Tts_LengthRegulateGradOp : Tts_Op<"length_regulate_grad"> {
+def Tts_LengthRegulateGradOp : Tts_Op<"length_regulate_grad", [Tts_Follows]> {
   let summary = "dx[b, n] = Σ dy[b, t] over the frames t of phone n, in order";
   let arguments = (ins Tts_FloatTensor:$dy, 2DTensorOf<[I32]>:$durations);
   let results = (outs Tts_FloatTensor:$dx);
   let assemblyFormat = "$dy `,` $durations attr-dict `:` type($dy) `,` type($durations) `to` type($dx)";
 }
 
-def Tts_DropoutOp : Tts_Op<"dropout", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable,
+def Tts_DropoutOp : Tts_Op<"dropout", [Tts_Pointwise, AllTypesMatch<["x", "y"]>, Tts_KeepsPaddingZero, Tts_Differentiable, Tts_Follows,
     DeclareOpInterfaceMethods<Tts_TrainingOnlyOpInterface>]> {
   let summary = "zeroes elements with probability `rate`, scales the rest by 1/(1-rate)";
   let description = [{

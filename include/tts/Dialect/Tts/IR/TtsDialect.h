@@ -26,6 +26,15 @@ class NeedsWholeBatch
     : public mlir::OpTrait::TraitBase<ConcreteType, NeedsWholeBatch> {};
 template <typename ConcreteType>
 class Alias : public mlir::OpTrait::TraitBase<ConcreteType, Alias> {};
+
+/// How an op takes a float operand or gives a float result in a program of
+/// mixed precision.
+enum class Precision {
+  Full,    ///< f32
+  Half,    ///< the plan's half type
+  Follows, ///< the type that all which follow have
+  Either, ///< operand: as it comes; result: half, f32 where all readers want it
+};
 } // namespace tts
 
 #include "tts/Dialect/Tts/IR/TtsInterfaces.h.inc"

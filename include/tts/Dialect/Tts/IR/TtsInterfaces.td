@@ -121,6 +121,24 @@ def Tts_CostOpInterface : OpInterface<"CostOpInterface"> {
   ];
 }
 
+def Tts_PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
+  let cppNamespace = "::tts";
+  let description = [{
+    In which element type the op takes its float operands and gives its float
+    results where the plan computes in bf16 or fp16. An op without the interface
+    takes and gives f32. What the methods do not say follows. Rules stand in
+    `Models/Precisions.cpp`; the `tts-precision` pass obeys them.
+  }];
+  let methods = [
+    InterfaceMethod<"How the op takes operand number `operand`.",
+      "::tts::Precision", "getOperandPrecision", (ins "unsigned":$operand), [{}],
+      [{ return ::tts::Precision::Follows; }]>,
+    InterfaceMethod<"How the op gives result number `result`.",
+      "::tts::Precision", "getResultPrecision", (ins "unsigned":$result), [{}],
+      [{ return ::tts::Precision::Follows; }]>
+  ];
+}
+
 /// A zero at a padded time step of every time-carrying operand stays zero.
 def Tts_KeepsPaddingZero : NativeOpTrait<"KeepsPaddingZero"> {
   let cppNamespace = "::tts";

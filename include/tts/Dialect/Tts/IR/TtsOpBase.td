@@ -16,6 +16,7 @@ class Tts_Vector<list<Type> elements, int size>
 
 def Tts_Float : AnyTypeOf<[F32, F64, F16, BF16]>;
 def Tts_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
+def Tts_HalfTensor : RankedTensorOf<[F16, BF16]>;
 def Tts_IntTensor : RankedTensorOf<[I32, I64]>;
 def Tts_AnyTensor : RankedTensorOf<[F32, F64, F16, BF16, I32, I64]>;
 
@@ -34,6 +35,11 @@ def Tts_Cost : DeclareOpInterfaceMethods<Tts_CostOpInterface>;
 def Tts_CostOfMany
     : DeclareOpInterfaceMethods<Tts_CostOpInterface, ["getWorkspaceBytes", "getNumCalls"]>;
 def Tts_TimeMixing : DeclareOpInterfaceMethods<Tts_TimeMixingOpInterface>;
+
+/// Every float operand and result has one type: half, if none of them must be f32.
+def Tts_Follows : DeclareOpInterfaceMethods<Tts_PrecisionOpInterface>;
+def Tts_Precision : DeclareOpInterfaceMethods<Tts_PrecisionOpInterface,
+    ["getOperandPrecision", "getResultPrecision"]>;
 
 /// Results take the storage of these operands, in order (-1: none).
 class Tts_InPlace<list<int> operands> {
