@@ -113,8 +113,8 @@ Object classesJson(const PlanResult &plan) {
 Array changesOfNumerics(Compilation &compilation) {
   Array changes;
   const PlanResult &plan = compilation.getPlan();
-  if (compilation.getRequest().precision != "fp32")
-    changes.push_back("precision " + compilation.getRequest().precision);
+  if (compilation.getPlan().plan.getPrecision() != "fp32")
+    changes.push_back("precision " + compilation.getPlan().plan.getPrecision().str());
   int64_t batch = plan.batch;
   for (auto [index, microBatch] :
        llvm::enumerate(plan.plan.getMicroBatches().asArrayRef()))
@@ -137,6 +137,7 @@ Array consideredJson(const PlanResult &plan) {
   Array array;
   for (auto [index, choice] : llvm::enumerate(plan.considered))
     array.push_back(Object{
+        {"precision", choice.precision},
         {"micro_batches", Array(choice.microBatches)},
         {"remat", rematText(choice.remat)},
         {"recompute_flops_fraction",
@@ -190,7 +191,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
               {"predicted_all_reduce_seconds", plan.exchange.allReduceSeconds},
               {"buffer_bytes", plan.exchange.bufferBytes}}},
       {"buckets", bucketsJson(compilation)},
-      {"precision", request.precision},
+      {"precision", plan.plan.getPrecision()},
       {"state_sharding", "none"},
       {"stages", 1},
       {"lr_scale", "none"},
@@ -232,7 +233,7 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("tool", b.getStringAttr(kToolVersion));
   manifest.set("batch", integer(getBatch(compilation)));
   manifest.set("threads", integer(request.threads));
-  manifest.set("precision", b.getStringAttr(request.precision));
+  manifest.set("precision", plan.plan.getPrecision());
   manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));
   manifest.set("hardware", b.getStringAttr(request.hardware.name));
   manifest.set("budget_bytes", integer(plan.budget));

@@ -45,9 +45,11 @@ std::string microBatchesText(const ConsideredChoice &choice) {
   return text;
 }
 
-/// Micro-batches, what is computed again and how much of the step that is.
+/// Precision, micro-batches, what is computed again and how much of the step
+/// that is.
 std::string choiceText(const ConsideredChoice &choice) {
-  return llvm::formatv("{0,-15} {1,-12} {2,5:f1} %", microBatchesText(choice),
+  return llvm::formatv("{0,-5} {1,-15} {2,-12} {3,5:f1} %", choice.precision,
+                       microBatchesText(choice),
                        rematText(choice.remat),
                        100 * *llvm::max_element(choice.recomputedParts));
 }
@@ -72,15 +74,15 @@ StringRef verdictOf(const PlanResult &plan, size_t index) {
 
 void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
   os << "choices considered, fastest first by the estimates (~ estimated, * on "
-        "the front of peak and time); states are the same in all:\n  ";
+        "the front of peak and time); states of the chosen one:\n  ";
   for (unsigned klass :
        {TTS_CLASS_PARAMETERS, TTS_CLASS_HALF_COPIES, TTS_CLASS_GRADIENTS,
         TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
     if (int64_t bytes = plan.measure.live.classes[klass])
       os << plan::className(klass) << " " << bytes << "  ";
-  os << llvm::formatv("\n  {0,-15} {1,-12} {2,7} {3,13} {4,15} {5,13} {6,16} "
-                      "{7,9}\n",
-                      "micro-batches", "again", "of step", "batch",
+  os << llvm::formatv("\n  {0,-5} {1,-15} {2,-12} {3,7} {4,13} {5,15} {6,13} "
+                      "{7,16} {8,9}\n",
+                      "type", "micro-batches", "again", "of step", "batch",
                       "come and go", "overhead", "peak bytes", "s/update");
   for (auto [index, choice] : llvm::enumerate(plan.considered))
     os << llvm::formatv("{0} {1} {2,13} {3,15} {4,13} {5}  {6}\n",
@@ -95,7 +97,8 @@ void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
     os << "nothing fits\n";
     return;
   }
-  os << "won: " << microBatchesText(plan.choice()) << ", "
+  os << "won: " << plan.choice().precision << ", "
+     << microBatchesText(plan.choice()) << ", "
      << rematText(plan.choice().remat) << " again: ";
   if (plan.taken == 0) {
     os << "nothing is faster\n";

@@ -57,7 +57,7 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
   ModuleOp module = compilation.getModule();
   os << "plan of " << compilation.getPath() << " on " << request.hardware.name
      << ", " << request.threads << " threads, " << ranksText(plan.exchange)
-     << ", " << request.precision << "\n";
+     << ", " << plan.plan.getPrecision().getValue() << "\n";
   os << "  batch " << getBatch(compilation);
   if (plan.exchange.ranks > 1)
     os << " (" << plan.batch << " a rank)";

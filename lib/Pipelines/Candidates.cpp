@@ -25,7 +25,7 @@ LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
   auto lowered = lowerToMemory(module, planOf(microBatches, rungs), options);
   if (failed(lowered))
     return failure();
-  trial.measure = measureStep(**lowered, request.hardware, request.precision,
+  trial.measure = measureStep(**lowered, request.hardware, precision,
                               request.threads);
   return success();
 }
@@ -58,7 +58,7 @@ LogicalResult Candidates::findRungs(int64_t index) {
   const plan::Hardware &hardware = request.hardware;
   bucket.graph = std::make_unique<RematGraph>(
       forward, backward,
-      TimeModel{hardware.flopsPerSecond(request.precision, request.threads),
+      TimeModel{hardware.flopsPerSecond(precision, request.threads),
                 hardware.bytesPerSecond(request.threads), hardware.entrySeconds,
                 hardware.callSeconds});
   std::vector<plan::RematPlan> rungs =
@@ -270,6 +270,7 @@ plan::JointChoice Candidates::join(ArrayRef<unsigned> choice) const {
 
 ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   ConsideredChoice choice;
+  choice.precision = precision;
   choice.peakBytes = j.peakBytes;
   choice.stepSeconds = j.stepSeconds;
   choice.isExact = true;
@@ -323,7 +324,7 @@ PlanAttr Candidates::planOf(ArrayRef<int64_t> microBatches,
                             ? b.getArrayAttr({})
                             : bucket.graph->getRecompute(bucket.rungs[rung]));
   bool any = llvm::any_of(rungs, [](unsigned rung) { return rung > 0; });
-  return PlanAttr::get(b.getContext(), b.getStringAttr(request.precision),
+  return PlanAttr::get(b.getContext(), b.getStringAttr(precision),
                        request.threads, b.getDenseI64ArrayAttr(microBatches),
                        any ? b.getArrayAttr(recompute) : ArrayAttr());
 }

@@ -9,14 +9,15 @@
 
 namespace tts {
 
-/// Every bucket at every micro-batch and rung of rematerialization: estimated
+/// Every bucket at every micro-batch and rung of rematerialization, in one
+/// precision: estimated
 /// from one of them that is lowered, and lowered on demand.
 class Candidates {
 public:
   Candidates(mlir::ModuleOp differentiated, const PlanRequest &request,
-             int64_t batch, int64_t numBuckets)
-      : module(differentiated), request(request), batch(batch),
-        buckets(numBuckets) {}
+             llvm::StringRef precision, int64_t batch, int64_t numBuckets)
+      : module(differentiated), request(request), precision(precision),
+        batch(batch), buckets(numBuckets) {}
 
   /// Lowers the programs of no bucket, and each bucket once; finds the rungs.
   mlir::LogicalResult prepare();
@@ -79,6 +80,7 @@ private:
 
   mlir::ModuleOp module;
   const PlanRequest &request;
+  std::string precision;
   int64_t batch;
   std::vector<Bucket> buckets;
   std::vector<plan::BucketEstimates> estimates;

@@ -29,14 +29,20 @@ public:
 
 private:
   LogicalResult readModule();
-  LogicalResult makeExact(Candidates &candidates,
-                          ArrayRef<plan::JointEstimate> choices);
-  FailureOr<PlanResult> choose(Candidates &candidates);
+  SmallVector<StringRef> getPrecisions() const;
+  LogicalResult makeExact(const plan::JointEstimate &choice);
+  FailureOr<PlanResult> choose();
   LogicalResult finish(PlanResult &result, const plan::JointChoice &choice);
+
+  /// Where a choice comes from.
+  Candidates &candidatesOf(const plan::JointEstimate &choice) {
+    return *candidates[choice.group];
+  }
 
   ModuleOp module;
   const PlanRequest &request;
   int64_t batch = 0, numBuckets = 0; ///< the batch is a rank's share
+  std::vector<std::unique_ptr<Candidates>> candidates; ///< by precision
 };
 
 } // namespace
@@ -59,26 +65,38 @@ LogicalResult Planner::readModule() {
   return success();
 }
 
-LogicalResult Planner::makeExact(Candidates &candidates,
-                                 ArrayRef<plan::JointEstimate> choices) {
-  SmallVector<std::pair<unsigned, unsigned>> which;
-  for (const plan::JointEstimate &choice : choices)
-    for (auto [bucket, estimate] : llvm::enumerate(choice.choice))
-      if (std::pair<unsigned, unsigned> pair(bucket, estimate);
-          !llvm::is_contained(which, pair))
-        which.push_back(pair);
-  return candidates.makeExact(which);
+/// bf16 is worth its rounding where products are several times as fast, on
+/// matrix units; elsewhere a user has to ask for it.
+SmallVector<StringRef> Planner::getPrecisions() const {
+  constexpr double kWorth = 3;
+  if (request.precision != "auto")
+    return {request.precision};
+  auto rate = [&](StringRef precision) {
+    return request.hardware.flopsPerSecond(precision, request.threads);
+  };
+  if (rate("bf16") < kWorth * rate("fp32"))
+    return {"fp32"};
+  return {"fp32", "bf16"};
 }
 
-FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
-  plan::Search search(batch, candidates.getFixedBytes(),
-                      candidates.getSettings().updateSeconds,
-                      candidates.getEstimates());
+LogicalResult Planner::makeExact(const plan::JointEstimate &choice) {
+  SmallVector<std::pair<unsigned, unsigned>> which;
+  for (auto [bucket, estimate] : llvm::enumerate(choice.choice))
+    which.push_back({bucket, estimate});
+  return candidatesOf(choice).makeExact(which);
+}
+
+FailureOr<PlanResult> Planner::choose() {
+  std::vector<plan::Search> searches;
+  for (auto &c : candidates)
+    searches.emplace_back(batch, c->getFixedBytes(),
+                          c->getSettings().updateSeconds, c->getEstimates());
+  plan::Search search = plan::Search::merge(searches);
   auto exact =
       [&](const plan::JointEstimate &choice) -> std::optional<int64_t> {
-    if (failed(makeExact(candidates, choice)))
+    if (failed(makeExact(choice)))
       return {};
-    return candidates.join(choice.choice).peakBytes();
+    return candidatesOf(choice).join(choice.choice).peakBytes();
   };
   int64_t offered = request.hardware.offeredBytes;
   int64_t asked = request.budget.value_or(offered);
@@ -95,25 +113,26 @@ FailureOr<PlanResult> Planner::choose(Candidates &candidates) {
       answer.choice = found - search.choices().data();
   }
   const plan::JointEstimate &choice = picked ? *picked : *smallest.choice;
-  if (failed(makeExact(candidates, choice)))
+  if (failed(makeExact(choice)))
     return failure();
 
   PlanResult result;
   result.batch = batch;
-  result.exchange = candidates.getExchange();
-  for (const plan::BucketEstimates &bucket : candidates.getEstimates())
+  Candidates &from = candidatesOf(choice);
+  result.exchange = from.getExchange();
+  for (const plan::BucketEstimates &bucket : from.getEstimates())
     result.shares.push_back(bucket.share);
   for (const plan::JointEstimate &j : search.choices())
-    result.considered.push_back(candidates.describe(j));
+    result.considered.push_back(candidatesOf(j).describe(j));
   result.taken = &choice - search.choices().data();
-  result.plan = candidates.makePlan(choice.choice);
+  result.plan = from.makePlan(choice.choice);
   result.fits = picked;
   result.isClamped = asked > offered;
   result.budget = budget;
   result.offered = offered;
   result.answers = std::move(answers);
   result.smallestBudget = smallest.budget;
-  if (failed(finish(result, candidates.join(choice.choice))))
+  if (failed(finish(result, from.join(choice.choice))))
     return failure();
   return result;
 }
@@ -127,7 +146,8 @@ LogicalResult Planner::finish(PlanResult &result,
     return failure();
   result.lowered = std::move(*lowered);
   result.measure = measureStep(*result.lowered, request.hardware,
-                               request.precision, request.threads);
+                               result.plan.getPrecision(),
+                               request.threads);
   if (result.measure.arenaBytes != choice.arenaBytes)
     return module.emitError("the plan's arena of ")
            << choice.arenaBytes << " bytes was packed into "
@@ -142,17 +162,21 @@ LogicalResult Planner::finish(PlanResult &result,
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
                    classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER] +
                    classes[TTS_CLASS_EMA];
-  result.eagerBytes = countEagerBytes(module, batch, request.precision, states);
+  result.eagerBytes = countEagerBytes(
+      module, batch, result.plan.getPrecision(), states);
   return success();
 }
 
 FailureOr<PlanResult> Planner::run() {
   if (failed(readModule()))
     return failure();
-  Candidates candidates(module, request, batch, numBuckets);
-  if (failed(candidates.prepare()))
-    return failure();
-  return choose(candidates);
+  for (StringRef precision : getPrecisions()) {
+    candidates.push_back(std::make_unique<Candidates>(module, request, precision,
+                                                      batch, numBuckets));
+    if (failed(candidates.back()->prepare()))
+      return failure();
+  }
+  return choose();
 }
 
 /// What the phases after Plan are to know of the machine's convolutions.

@@ -20,6 +20,8 @@ struct PlanRequest {
   std::optional<int64_t> budget;
   /// Pinned.
   std::optional<int64_t> microBatch;
+  /// "auto": fp32, or bf16 where that is one of the hardware's strengths;
+  /// anything else pins it.
   std::string precision = "fp32";
   /// "auto"; "none" and "full" pin it.
   std::string remat = "auto";
@@ -36,6 +38,7 @@ struct PlanRequest {
 
 /// One choice for all buckets that the planner had.
 struct ConsideredChoice {
+  std::string precision;
   /// By bucket; `recomputedParts` are floating-point operations done again, as
   /// a part of those of a step without.
   llvm::SmallVector<int64_t> microBatches;

@@ -16,6 +16,17 @@ Search::Search(int64_t batch, Fixed fixed, double updateSeconds,
   dropDominated();
 }
 
+Search Search::merge(llvm::ArrayRef<Search> searches) {
+  Search all;
+  for (auto [group, search] : llvm::enumerate(searches))
+    for (JointEstimate j : search.joint) {
+      j.group = group;
+      all.joint.push_back(std::move(j));
+    }
+  all.dropDominated();
+  return all;
+}
+
 /// Buckets never run at the same time: for each cap on the bytes above what
 /// persists, every bucket takes its fastest estimate below it.
 void Search::enumerate(int64_t batch, Fixed fixed, double updateSeconds,

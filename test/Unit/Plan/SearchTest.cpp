@@ -2,6 +2,7 @@
 
 #include "tts/Transforms/Plan/Search.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <map>
 #include <random>
@@ -133,6 +134,31 @@ TEST(Search, FewChoicesAreMadeExact) {
     choices += c.search.choices().size();
   }
   EXPECT_LT(asked, choices / 2);
+}
+
+TEST(Search, MergedChoicesAreOneFrontAndKnowWhereTheyComeFrom) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<Search> parts = {makeCase(random).search,
+                                 makeCase(random).search};
+    Search all = Search::merge(parts);
+    auto choices = all.choices();
+    ASSERT_FALSE(choices.empty());
+    int64_t least = choices.back().peakBytes;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const JointEstimate &j = choices[i];
+      if (i > 0)
+        EXPECT_LT(j.peakBytes, choices[i - 1].peakBytes);
+      EXPECT_TRUE(llvm::any_of(parts[j.group].choices(), [&](auto &other) {
+        return other.choice == j.choice && other.peakBytes == j.peakBytes;
+      }));
+    }
+    for (const Search &part : parts)
+      for (const JointEstimate &j : part.choices()) {
+        EXPECT_GE(j.peakBytes, least);
+        EXPECT_GE(j.stepSeconds, choices.front().stepSeconds);
+      }
+  }
 }
 
 TEST(Search, AFailureEndsIt) {

@@ -36,6 +36,8 @@ struct BucketEstimates {
 
 /// One estimate for each bucket, and what they come to together.
 struct JointEstimate {
+  /// Which of the searches that were merged it comes from.
+  unsigned group = 0;
   llvm::SmallVector<unsigned> choice;
   int64_t peakBytes = 0;
   /// Less than this the exact peak is not expected to be.
@@ -68,6 +70,10 @@ public:
   Search(int64_t batch, Fixed fixed, double updateSeconds,
          llvm::ArrayRef<BucketEstimates> buckets);
 
+  /// The choices of several searches (of one precision each) in one order;
+  /// `group` tells where a choice comes from.
+  static Search merge(llvm::ArrayRef<Search> searches);
+
   llvm::ArrayRef<JointEstimate> choices() const { return joint; }
 
   /// The fastest within the budget; null when there is none or `exact` failed.
@@ -80,6 +86,7 @@ public:
   Smallest findSmallest(Exact exact) const;
 
 private:
+  Search() = default;
   void enumerate(int64_t batch, Fixed fixed, double updateSeconds,
                  llvm::ArrayRef<BucketEstimates> buckets);
   void dropDominated();
