@@ -191,7 +191,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
               {"predicted_all_reduce_seconds", plan.exchange.allReduceSeconds},
               {"buffer_bytes", plan.exchange.bufferBytes}}},
       {"buckets", bucketsJson(compilation)},
-      {"precision", plan.plan.getPrecision()},
+      {"precision", plan.plan.getPrecision().getValue()},
       {"state_sharding", "none"},
       {"stages", 1},
       {"lr_scale", "none"},
