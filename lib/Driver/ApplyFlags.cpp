@@ -285,7 +285,7 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
   if (!llvm::is_contained({"auto", "fp64", "fp32", "bf16", "fp16"}, precision))
     return badUsage("--precision", "'" + precision + "' is not supported",
                     "use auto, fp64, fp32, bf16 or fp16");
-  request.precision = precision == "auto" ? "fp32" : precision;
+  request.precision = precision;
 
   request.remat = flags.remat;
 

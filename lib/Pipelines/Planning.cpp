@@ -159,9 +159,9 @@ LogicalResult Planner::finish(PlanResult &result,
   result.overheadBytes = choice.overheadBytes;
   result.stepSeconds = choice.stepSeconds;
   const auto &classes = result.measure.live.classes;
+  // Without EMA, which many keep elsewhere: the comparison favours the others.
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
-                   classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER] +
-                   classes[TTS_CLASS_EMA];
+                   classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER];
   result.eagerBytes = countEagerBytes(
       module, batch, result.plan.getPrecision(), states);
   return success();
