@@ -5,6 +5,7 @@
 //                                            or "-"
 //   s BEFORE DURING FLAGS USE…               FLAGS: "x" (fuses) or "-"
 //   b LIMIT                                  asks for the bound at this limit
+//   k VALUE…                                 measures the plan that keeps these
 //   r RUNGS WORK                             RematOptions; many without it
 #include "tts/Transforms/Plan/Remat.h"
 
@@ -17,6 +18,7 @@
 using namespace tts::plan;
 
 static RematProblem readProblem(std::vector<int64_t> &limits,
+                                std::vector<std::vector<unsigned>> &sets,
                                 RematOptions &options) {
   RematProblem problem;
   std::string line, kind, flags;
@@ -43,6 +45,10 @@ static RematProblem readProblem(std::vector<int64_t> &limits,
       problem.steps.push_back(step);
     } else if (kind == "b") {
       in >> limits.emplace_back();
+    } else if (kind == "k") {
+      sets.emplace_back();
+      while (in >> index)
+        sets.back().push_back(index);
     } else if (kind == "r") {
       in >> options.maxRungs >> options.searchWork;
     }
@@ -71,8 +77,9 @@ static void print(const RematPlan &plan, bool last) {
 
 int main() {
   std::vector<int64_t> limits;
+  std::vector<std::vector<unsigned>> sets;
   RematOptions options{100'000, 20'000};
-  const RematProblem problem = readProblem(limits, options);
+  const RematProblem problem = readProblem(limits, sets, options);
   if (llvm::StringRef fault = problem.findFault(); !fault.empty()) {
     std::fprintf(stderr, "error: stdin: %s; mend the problem\n",
                  fault.str().c_str());
@@ -83,6 +90,13 @@ int main() {
   std::printf("{\"cpu_seconds\": %.6f, \"plans\": [\n", cpuSeconds(start));
   for (const RematPlan &plan : plans)
     print(plan, &plan == &plans.back());
+  std::printf("], \"given\": [\n");
+  for (const std::vector<unsigned> &set : sets) {
+    llvm::SmallVector<bool> kept(problem.ops.size());
+    for (unsigned value : set)
+      kept[value] = true;
+    print(runRemat(problem, holdKept(problem, kept)), &set == &sets.back());
+  }
   start = std::clock();
   std::printf("], \"bounds\": [");
   for (size_t i = 0; i < limits.size(); ++i) {

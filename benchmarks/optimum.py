@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""The rematerialization solver beside exact optima, lower bounds and simpler rules, at ten budgets for each graph.
+
+    .venv/bin/python benchmarks/optimum.py [--seconds=60] [--out=FOLDER] [--graphs=small,large,time]
+
+`small`: ours / HiGHS' optimum (Checkmate's program, `remat/exact.py`); where HiGHS does not finish in --seconds, its best
+plan and its bound. `large`: ours / our Lagrangian bound. Both: sqrt(n) segments and whole blocks, at the bytes they need.
+`time`: CPU seconds of one thread by operations, and a plot. Exit 1 when a bar is missed.
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "remat"))
+
+import exact  # noqa: E402
+import graphs  # noqa: E402
+
+SMALL = (graphs.chain(14), graphs.transformer(1), graphs.unet(2), graphs.resnet(2))
+LARGE = (
+    graphs.chain(100),
+    graphs.transformer(12),
+    graphs.transformer(48),
+    graphs.unet(5),
+    graphs.resnet(16),
+)
+TIMED = (40, 170, 420, 830, 1660)
+
+
+def build(folder: Path) -> Path:
+    """The solver as a program of its own, for this run."""
+    program, root = folder / "remat", HERE.parent
+    config = ["llvm-config-22", "--cppflags", "--ldflags", "--libs"]
+    flags = subprocess.run(config, check=True, capture_output=True, text=True).stdout.split()
+    sources = [*(root / "lib/Transforms/Plan/Remat").glob("*.cpp"), HERE / "remat" / "main.cpp"]
+    command = ["g++", "-std=c++17", "-O2", f"-I{root / 'include'}", *map(str, sources), "-o", str(program), *flags]
+    subprocess.run(command, check=True)
+    return program
+
+
+class Solved:
+    """Our plans of one problem, with bounds at limits and measures of given kept sets."""
+
+    def __init__(self, program, problem, limits=(), sets=(), options=None):
+        lines = [*problem.lines(), *(f"b {m}" for m in limits), *(f"k {' '.join(map(str, s))}" for s in sets)]
+        lines += [f"r {options[0]} {options[1]}"] if options else []
+        text = "\n".join(lines) + "\n"
+        run = subprocess.run([program], input=text, check=True, capture_output=True, text=True)
+        answer = json.loads(run.stdout)
+        self.plans, self.bounds, self.given = answer["plans"], answer["bounds"], answer["given"]
+        self.cpu = answer["cpu_seconds"]
+        self.top, self.floor = self.plans[0]["peak"], self.plans[-1]["peak"]
+
+    def at(self, limit):
+        return min((p["seconds"] for p in self.plans if p["peak"] <= limit), default=math.inf)
+
+
+def budgets(solved):
+    """Ten, evenly from just below keeping all to just above the least that we reach."""
+    return [int(solved.floor + (solved.top - solved.floor) * (9.5 - i) / 10) for i in range(10)]
+
+
+def rule_sets(problem):
+    """What the simple rules keep: every sqrt(n)-th value, and what blocks hand on."""
+    stored = [v for v, op in enumerate(problem.ops) if not op.free]
+    stride = max(2, round(math.sqrt(len(stored))))
+    return {"sqrt(n)": stored[stride - 1 :: stride], "blocks": problem.blocks}
+
+
+def against_rules(program, problem, solved):
+    """(rule, bytes / all kept, ours / its seconds at these bytes)."""
+    rules = rule_sets(problem)
+    given = Solved(program, problem, sets=rules.values(), options=(1, 0)).given
+    for name, plan in zip(rules, given, strict=True):
+        yield name, plan["peak"] / solved.top, solved.at(plan["peak"]) / plan["seconds"]
+
+
+def small(program, seconds):
+    print(f"\nours / optimum by HiGHS ({seconds} s each); added seconds are shares of one forward")
+    print(f"{'graph':12} {'bytes':>6} {'ours':>7} {'HiGHS':>7} {'its bound':>9} {'our bound':>9} {'ratio':>7}  status")
+    missed = []
+    for problem in SMALL:
+        solved, all_seconds = Solved(program, problem), sum(op.seconds for op in problem.ops)
+        limits = budgets(solved)
+        bounds = Solved(program, problem, limits, options=(1, 0)).bounds
+        for limit, bound in zip(limits, bounds, strict=True):
+            status, value, proven = exact.optimum(problem, limit, seconds)
+            ours, best = solved.at(limit), math.inf if value is None else value
+            ratio = ours / best if best > 0 else 1.0
+            print(
+                f"{problem.name:12} {limit / solved.top:6.3f} {ours / all_seconds:7.4f} {best / all_seconds:7.4f} "
+                f"{proven / all_seconds:9.4f} {bound / all_seconds:9.4f} {ratio:7.4f}  {status}",
+                flush=True,
+            )
+            if status == "optimal" and ratio > 1.01:
+                missed.append(f"{problem.name} at {limit}: {ratio:.4f} of the optimum")
+        missed += rules_table(program, problem, solved)
+    return missed
+
+
+def rules_table(program, problem, solved):
+    missed = []
+    for name, share, ratio in against_rules(program, problem, solved):
+        print(f"{problem.name:12} {share:6.3f} of the bytes: ours / {name} {ratio:.4f}")
+        if ratio > 1 + 1e-9:
+            missed.append(f"{problem.name}: {ratio:.4f} of {name}")
+    return missed
+
+
+def large(program):
+    print("\nours / lower bound (a proven gap), by share of all kept bytes")
+    missed = []
+    for problem in LARGE:
+        solved = Solved(program, problem)
+        limits = budgets(solved)
+        bounds = Solved(program, problem, limits).bounds
+        cells = []
+        for limit, bound in zip(limits, bounds, strict=True):
+            ratio = solved.at(limit) / bound if bound > 0 else math.inf
+            cells.append(f"{limit / solved.top:.2f}: {ratio:.3f}")
+            if ratio > 1.03:
+                missed.append(f"{problem.name} at {limit / solved.top:.2f}: gap {ratio - 1:.1%}")
+        print(f"{problem.name:12} {len(problem.ops):5} ops, {solved.cpu:.2f} s  " + "  ".join(cells), flush=True)
+        missed += rules_table(program, problem, solved)
+    return missed
+
+
+def planning_time(program, out):
+    print("\nplanning time, one thread, default options")
+    points = []
+    for blocks in TIMED:
+        problem = graphs.transformer(blocks)
+        solved = Solved(program, problem, options=(64, 2000))
+        points.append((len(problem.ops), solved.cpu))
+        print(f"{points[-1][0]:6} ops {points[-1][1]:7.3f} s, {len(solved.plans)} plans", flush=True)
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots()
+    axes.loglog(*zip(*points, strict=True), marker="o")
+    axes.set_xlabel("forward operations")
+    axes.set_ylabel("CPU seconds")
+    figure.savefig(out / "planning-time.png")
+    return [f"{ops} ops took {cpu:.2f} s" for ops, cpu in points if cpu > 1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--out", type=Path, default=Path("optimum-out"))
+    parser.add_argument("--graphs", default="small,large,time")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    missed = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = build(Path(folder))
+        for what in arguments.graphs.split(","):
+            if what == "small":
+                missed += small(program, arguments.seconds)
+            elif what == "large":
+                missed += large(program)
+            elif what == "time":
+                missed += planning_time(program, arguments.out)
+    print("\nbars missed:" if missed else "\nno bar missed")
+    for line in missed:
+        print("  " + line)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
