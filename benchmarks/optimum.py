@@ -78,7 +78,8 @@ def against_rules(program, problem, solved):
     rules = rule_sets(problem)
     given = Solved(program, problem, sets=rules.values(), options=(1, 0)).given
     for name, plan in zip(rules, given, strict=True):
-        yield name, plan["peak"] / solved.top, solved.at(plan["peak"]) / plan["seconds"]
+        ours = solved.at(plan["peak"])
+        yield name, plan["peak"] / solved.top, ours / plan["seconds"] if ours > 0 else 1.0
 
 
 def small(program, seconds):
