@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     splits = {"train": [utterance(i) for i in range(24)], "validation": [utterance(i) for i in range(24, 28)]}
     corpus.write(folder / "corpus", Features(), SYMBOLS, splits, {})
     (folder / "model.mlir").write_text(text(SIZES["tiny"]))
-    for precision in ("fp16", "bf16"):
+    for precision in ("fp16", "bf16", "fp32"):
         flags = ["--memory-budget=2G", "--batch=8", "--micro-batch=4", f"--precision={precision}", "--grad-clip=1.0"]
         command = [tool("tts-compile"), *flags, folder / "model.mlir", "-o", folder / precision]
         subprocess.run(list(map(str, command)), check=True, capture_output=True)
@@ -39,6 +39,38 @@ def run(folder, *flags, precision="fp16", log=None, code=0):
 def lines(log):
     rows = map(json.loads, (log / "metrics.jsonl").read_text().splitlines())
     return [{k: v for k, v in row.items() if k != "seconds"} for row in rows if "lr" in row]
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_the_curve_is_that_of_f32(folder, tmp_path, precision):
+    """Twenty updates at a high rate: a batch's loss within 3 %, the mean of the last ten, where roundings average out,
+    within 1 %. And what was planned is what was used."""
+    for each in (precision, "fp32"):
+        run(folder, "--steps=20", precision=each, log=tmp_path / each)
+    expected, found = ([row["loss"] for row in lines(tmp_path / each)] for each in ("fp32", precision))
+    assert expected[-1] < 0.9 * expected[0], "a curve that does not fall proves little"
+    np.testing.assert_allclose(found, expected, rtol=0.03)
+    assert np.mean(found[10:]) == pytest.approx(np.mean(expected[10:]), rel=0.01)
+    assert found != expected
+    final = json.loads((tmp_path / precision / "metrics.jsonl").read_text().splitlines()[-1])
+    assert final["arena_high_water_bytes"] == final["planned_arena_bytes"]
+    planned, measured = final["planned_peak_bytes"], final["measured_peak_bytes"]
+    assert abs(planned - measured) <= 0.01 * planned + 8 * 2**20
+    assert final["large_allocations_after_start"] == 0
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_the_certificate_holds(folder, precision):
+    """Copies of the weights are bytes like any others, and no class is counted wrong."""
+    certificate = json.loads((folder / f"{precision}.plan.json").read_text())
+    classes = certificate["classes"]
+    assert 0 < classes["half_copies"] <= classes["parameters"] / 2
+    assert sum(classes.values()) == certificate["peak_bytes"]
+    f32 = json.loads((folder / "fp32.plan.json").read_text())["classes"]
+    assert classes["activations"] < 0.75 * f32["activations"]
+    command = [tool("tts-check"), folder / f"{precision}.plan.json", "--executable", folder / precision]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_an_overflow_repeats_its_update(folder, tmp_path):

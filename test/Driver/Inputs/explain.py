@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 tool, model, path = sys.argv[1:]
-ROW = re.compile(r"^[* ] (.{15}) (\S+) +([\d.]+) % +(\d+) +(-?\d+) +(\d+) (~| ) *(\d+) +([\d.]+)  (.*)$")
+ROW = re.compile(r"^[* ] \S+ +(.{15}) (\S+) +([\d.]+) % +(\d+) +(-?\d+) +(\d+) (~| ) *(\d+) +([\d.]+)  (.*)$")
 
 
 def explain(budget: str, *flags: str) -> tuple[int, str]:

@@ -304,11 +304,13 @@ TEST(Mutation, HalfCopies) {
     w["half_copy"] = {
         {"dtype", "BF16"}, {"offset", ema.offset}, {"size", size}};
     w["ema"] = nullptr;
+    table.certificate["classes"]["half_copies"] = 256;
+    table.certificate["classes"]["ema"] = 0;
+    table.listBuffers();
     return table;
   };
   SmallTable sound = withCopy(128);
-  EXPECT_EQ(all(sound.check()).find("half_copy"), std::string::npos)
-      << all(sound.check());
+  EXPECT_TRUE(sound.check().ok()) << all(sound.check());
   SmallTable large = withCopy(256);
   EXPECT_FOUND(large, "has not half the parameter's size");
   SmallTable elsewhere = withCopy(128);

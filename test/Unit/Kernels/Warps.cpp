@@ -6,7 +6,9 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
 #include <array>
 #include <gtest/gtest.h>
 #include <ucontext.h>
@@ -224,6 +226,26 @@ struct Warps::Impl {
   std::unique_ptr<LLJIT> jit;
 };
 
+/// Stores the bits of a half as they are: x86 code would carry a bf16 from one
+/// block to the next as an f32 and round it once more, denormals to zero.
+static void storeBits(llvm::Module &module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::InstCombinePass());
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      passes.run(function, functions);
+}
+
 Warps::Warps(mlir::gpu::GPUModuleOp module) : impl(std::make_unique<Impl>()) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
@@ -233,6 +255,7 @@ Warps::Warps(mlir::gpu::GPUModuleOp module) : impl(std::make_unique<Impl>()) {
     ADD_FAILURE() << "the kernels do not translate to LLVM IR";
     return;
   }
+  storeBits(*translated);
   renameDeclarations(*translated);
   std::vector<llvm::Function *> kernels;
   for (llvm::Function &function : *translated)
