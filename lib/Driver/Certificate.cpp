@@ -114,7 +114,8 @@ Array changesOfNumerics(Compilation &compilation) {
   Array changes;
   const PlanResult &plan = compilation.getPlan();
   if (compilation.getPlan().plan.getPrecision() != "fp32")
-    changes.push_back("precision " + compilation.getPlan().plan.getPrecision().str());
+    changes.push_back("precision " +
+                      compilation.getPlan().plan.getPrecision().str());
   int64_t batch = plan.batch;
   for (auto [index, microBatch] :
        llvm::enumerate(plan.plan.getMicroBatches().asArrayRef()))

@@ -49,8 +49,7 @@ std::string microBatchesText(const ConsideredChoice &choice) {
 /// that is.
 std::string choiceText(const ConsideredChoice &choice) {
   return llvm::formatv("{0,-5} {1,-15} {2,-12} {3,5:f1} %", choice.precision,
-                       microBatchesText(choice),
-                       rematText(choice.remat),
+                       microBatchesText(choice), rematText(choice.remat),
                        100 * *llvm::max_element(choice.recomputedParts));
 }
 

@@ -197,14 +197,15 @@ static constexpr StringLiteral kManyRanks =
     "comes with issue \"Many ranks\", until then ranks are data replicas";
 
 Error PlanningFlags::check() const {
-  const Choice choices[] = {{target, {"cpu"}},
-                            {pipeline, {"auto", "none", "1"}, kManyRanks},
-                            {shardStates, {"auto", "none"}, kManyRanks},
-                            {lrScale, {"none"}},
-                            {precision, {"auto", "fp64", "fp32", "bf16", "fp16"}},
-                            {remat, {"auto", "none", "full"}},
-                            {fusion, {"on", "off"}},
-                            {planTable, {"text", "none"}}};
+  const Choice choices[] = {
+      {target, {"cpu"}},
+      {pipeline, {"auto", "none", "1"}, kManyRanks},
+      {shardStates, {"auto", "none"}, kManyRanks},
+      {lrScale, {"none"}},
+      {precision, {"auto", "fp64", "fp32", "bf16", "fp16"}},
+      {remat, {"auto", "none", "full"}},
+      {fusion, {"on", "off"}},
+      {planTable, {"text", "none"}}};
   for (const Choice &choice : choices)
     if (!is_contained(choice.supported, choice.flag.getValue()))
       return badUsage("--" + choice.flag.ArgStr,

@@ -25,8 +25,8 @@ LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
   auto lowered = lowerToMemory(module, planOf(microBatches, rungs), options);
   if (failed(lowered))
     return failure();
-  trial.measure = measureStep(**lowered, request.hardware, precision,
-                              request.threads);
+  trial.measure =
+      measureStep(**lowered, request.hardware, precision, request.threads);
   return success();
 }
 

@@ -65,8 +65,9 @@ LogicalResult Planner::readModule() {
   return success();
 }
 
-/// bf16 is worth its rounding where products are several times as fast, on
-/// matrix units; elsewhere a user has to ask for it.
+/// bf16 is worth its rounding where products are several times as fast, on a
+/// GPU's matrix units. On a CPU a user has to ask for it: one model compiled on
+/// two hosts must not round differently because one of them has such units.
 SmallVector<StringRef> Planner::getPrecisions() const {
   constexpr double kWorth = 3;
   if (request.precision != "auto")
@@ -74,7 +75,7 @@ SmallVector<StringRef> Planner::getPrecisions() const {
   auto rate = [&](StringRef precision) {
     return request.hardware.flopsPerSecond(precision, request.threads);
   };
-  if (rate("bf16") < kWorth * rate("fp32"))
+  if (!request.hardware.isGpu || rate("bf16") < kWorth * rate("fp32"))
     return {"fp32"};
   return {"fp32", "bf16"};
 }
@@ -146,8 +147,7 @@ LogicalResult Planner::finish(PlanResult &result,
     return failure();
   result.lowered = std::move(*lowered);
   result.measure = measureStep(*result.lowered, request.hardware,
-                               result.plan.getPrecision(),
-                               request.threads);
+                               result.plan.getPrecision(), request.threads);
   if (result.measure.arenaBytes != choice.arenaBytes)
     return module.emitError("the plan's arena of ")
            << choice.arenaBytes << " bytes was packed into "
@@ -162,8 +162,8 @@ LogicalResult Planner::finish(PlanResult &result,
   // Without EMA, which many keep elsewhere: the comparison favours the others.
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
                    classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER];
-  result.eagerBytes = countEagerBytes(
-      module, batch, result.plan.getPrecision(), states);
+  result.eagerBytes =
+      countEagerBytes(module, batch, result.plan.getPrecision(), states);
   return success();
 }
 
@@ -171,8 +171,8 @@ FailureOr<PlanResult> Planner::run() {
   if (failed(readModule()))
     return failure();
   for (StringRef precision : getPrecisions()) {
-    candidates.push_back(std::make_unique<Candidates>(module, request, precision,
-                                                      batch, numBuckets));
+    candidates.push_back(std::make_unique<Candidates>(
+        module, request, precision, batch, numBuckets));
     if (failed(candidates.back()->prepare()))
       return failure();
   }
