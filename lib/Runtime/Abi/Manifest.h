@@ -49,7 +49,7 @@ struct Parameter {
   Init init;
   /// Dtype and shape of the value.
   Slice gradient, moment1, moment2, ema;
-  Slice next; ///< of a state (running statistics): what update adopts
+  Slice next;     ///< of a state (running statistics): what update adopts
   Slice halfCopy; ///< the value rounded to halfDtype, or nothing
   TtsDType halfDtype = TTS_BF16;
 };
