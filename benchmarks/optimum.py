@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The rematerialization solver beside exact optima, lower bounds and simpler rules, at ten budgets for each graph.
 
-    .venv/bin/python benchmarks/optimum.py [--seconds=60] [--out=FOLDER] [--graphs=small,large,time]
+    .venv/bin/python benchmarks/optimum.py [--seconds=60] [--out=FOLDER] [--graphs=small,large,time,torch]
 
 `small`: ours / HiGHS' optimum (Checkmate's program, `remat/exact.py`); where HiGHS does not finish in --seconds, its best
 plan and its bound. `large`: ours / our Lagrangian bound. Both: sqrt(n) segments and whole blocks, at the bytes they need.
-`time`: CPU seconds of one thread by operations, and a plot. Exit 1 when a bar is missed.
+`time`: CPU seconds of one thread by operations, and a plot. `torch`: PyTorch's min-cut partitioner at eleven values of
+`activation_memory_budget` on a traced graph (its interpreter, as `peers/run.py --install` makes one: --torch=PATH).
+Exit 1 when a bar is missed.
 """
 
 import argparse
@@ -132,6 +134,21 @@ def large(program):
     return missed
 
 
+def torch(program, interpreter):
+    """Ours / PyTorch's added seconds, at the peak that its kept set needs, both measured as one of our plans."""
+    worker = [interpreter, HERE / "remat" / "torch_worker.py"]
+    answer = json.loads(subprocess.run(worker, check=True, capture_output=True, text=True).stdout)
+    print(f"\nPyTorch {answer['version']}, min-cut with activation_memory_budget: ours / its added seconds at its peak")
+    missed, traced = [], graphs.Problem("traced", text=answer["lines"])
+    solved = Solved(program, traced, sets=answer["sets"].values())
+    for budget, plan in zip(answer["sets"], solved.given, strict=True):
+        ours, theirs, share = solved.at(plan["peak"]), plan["seconds"], plan["peak"] / solved.top
+        print(f"budget {budget}: peak {share:.3f} of keeping all, ours {ours:.3g} s, its {theirs:.3g} s", flush=True)
+        if ours > theirs * (1 + 1e-9):
+            missed.append(f"PyTorch at {budget}: {ours:.3g} s, its {theirs:.3g} s")
+    return missed
+
+
 def planning_time(program, out):
     print("\nplanning time, one thread, default options")
     points = []
@@ -157,8 +174,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--out", type=Path, default=Path("optimum-out"))
+    parser.add_argument("--torch", type=Path, help="the interpreter of an environment with PyTorch 2.4 or newer")
     parser.add_argument("--graphs", default="small,large,time")
     arguments = parser.parse_args()
+    if "torch" in arguments.graphs and arguments.torch is None:
+        parser.error("--graphs=torch: no interpreter; give --torch=ENVIRONMENT/bin/python")
     arguments.out.mkdir(parents=True, exist_ok=True)
     missed = []
     with tempfile.TemporaryDirectory() as folder:
@@ -168,6 +188,8 @@ def main():
                 missed += small(program, arguments.seconds)
             elif what == "large":
                 missed += large(program)
+            elif what == "torch":
+                missed += torch(program, arguments.torch)
             elif what == "time":
                 missed += planning_time(program, arguments.out)
     print("\nbars missed:" if missed else "\nno bar missed")

@@ -20,14 +20,17 @@ class Op:
 
 @dataclass
 class Problem:
-    """`steps` are (live before, live during, forward values read); `blocks` are indices of block outputs."""
+    """`steps` are (live before, live during, forward values read); `blocks` are indices of block outputs; `text` has the
+    lines of a problem that comes as such."""
 
     name: str
     ops: list = field(default_factory=list)
     steps: list = field(default_factory=list)
     blocks: list = field(default_factory=list)
+    text: list = field(default_factory=list)
 
     def lines(self):
+        yield from self.text
         for op in self.ops:
             flags = "f" if op.free else "-"
             yield f"o {op.bytes} {op.scratch} {op.seconds!r} {flags} {' '.join(map(str, op.operands))}"

@@ -166,6 +166,29 @@ TEST(Remat, AViewKeepsItsSourceAlive) {
   EXPECT_EQ(plan.clones.size(), 1u);
 }
 
+TEST(Remat, AViewForBackwardAloneIsNotRead) {
+  // A view of 1 behind everything, as a transposed operand for a gradient is.
+  RematProblem problem = makeChain(4);
+  RematOp &view = problem.ops.emplace_back();
+  view.isFree = true;
+  view.operands = {1};
+  problem.steps[3].uses = {5};
+  RematPlan plan = runRemat(
+      problem, holdKept(problem, {false, false, false, false, true, false}));
+  EXPECT_EQ(plan.forwardPeak, 20);
+  // Nor is it a reason to run all of forward before the last steps.
+  RematProblem plain = makeChain(100), viewed = plain;
+  for (unsigned i = 1; i <= 100; ++i) {
+    RematOp &added = viewed.ops.emplace_back();
+    added.isFree = true;
+    added.operands = {i};
+    viewed.steps[100 - i].uses = {unsigned(viewed.ops.size() - 1)};
+  }
+  RematOptions options{1000, 0};
+  int64_t least = solveRemat(plain, options).back().peakBytes();
+  EXPECT_LE(solveRemat(viewed, options).back().peakBytes(), least + 20);
+}
+
 TEST(Remat, AFusedCloneTakesNoBytesUnlessItIsCarried) {
   RematProblem problem = makeChain(3);
   problem.ops[2].fuses = true;

@@ -26,12 +26,18 @@ RematBlocks::RematBlocks(const RematProblem &problem, RematRunner &runner,
 void RematBlocks::findCrossings() {
   const unsigned numOps = problem.ops.size(), numSteps = problem.steps.size();
   std::vector<unsigned> firstReader(numOps, numSteps);
-  std::vector<unsigned> position(numSteps);
+  std::vector<unsigned> position(numSteps), madeAt(numOps);
+  // A view is where its source was made, wherever it stands itself.
+  for (unsigned i = 0; i < numOps; ++i) {
+    madeAt[i] = problem.ops[i].isFree ? 0 : i;
+    if (problem.ops[i].isFree)
+      for (unsigned operand : problem.ops[i].operands)
+        madeAt[i] = std::max(madeAt[i], madeAt[operand]);
+  }
   for (unsigned j = numSteps; j-- > 0;)
     for (unsigned use : problem.steps[j].uses) {
       firstReader[use] = j;
-      if (!problem.ops[use].isFree || !problem.ops[use].operands.empty())
-        position[j] = std::max(position[j], use);
+      position[j] = std::max(position[j], madeAt[use]);
     }
   for (unsigned i = numOps; i-- > 0;)
     if (problem.ops[i].isFree)

@@ -28,7 +28,8 @@ RematRunner::RematRunner(const RematProblem &problem)
       materializesInForward(problem.ops.size()),
       availableUntil(problem.ops.size()), current(problem.ops.size()) {
   for (unsigned i = 0; i < problem.ops.size(); ++i) {
-    lastForwardUse[i] = i;
+    // A view that forward does not read keeps nothing alive there.
+    lastForwardUse[i] = problem.ops[i].isFree ? 0 : i;
     materializesInForward[i] = !problem.ops[i].fuses;
     for (unsigned operand : problem.ops[i].operands)
       materializesInForward[operand] |= !problem.ops[i].fuses;
