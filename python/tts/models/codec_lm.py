@@ -4,14 +4,11 @@ Blocks as in LLaMA (arXiv:2302.13971): RMS norm, rotary positions, causal attent
 last layer and the cross entropy are one operation, so that no tensor has time steps times tokens.
 """
 
-import json
-import sys
 from dataclasses import dataclass, field, replace
 
 from tts import nn
-from tts.data.corpus import read_manifest
 from tts.data.errors import InputError, run_tool
-from tts.models.command_line import parse_arguments, write_text
+from tts.models.command_line import graph_errors, of_corpus, parse_arguments, tell, with_flags, write_text
 from tts.nn import ops
 
 STEPS = ("batch", "frames")
@@ -166,27 +163,12 @@ def fitted(c: Config, manifest: dict, place: str) -> Config:
 
 def main(arguments: list[str] | None = None) -> int:
     told = parse_arguments("codec_lm", SIZES, arguments)
-    config, features_hash = SIZES[told.size], None
-    if told.corpus:
-        manifest = read_manifest(told.corpus)
-        config, features_hash = fitted(config, manifest, f"{told.corpus}/manifest.json"), manifest.get("features_hash")
-    changes = {"buckets": tuple(told.bucket)} if told.bucket else {}
-    for name in ("batch", "dropout"):
-        if getattr(told, name) is not None:
-            changes[name] = getattr(told, name)
-    config = replace(config, **changes)
-    try:
+    config, features_hash = of_corpus(told, SIZES[told.size], fitted)
+    config = with_flags(told, config, "dropout")
+    with graph_errors():
         write_text(told.output, text(config, features_hash))
         count = CodecLm(config).parameter_count()
-    except nn.GraphError as error:
-        place, _, rest = str(error).partition(": ")
-        wrong, _, remedy = rest.partition("; ")
-        raise InputError(place, wrong, remedy) from error
-    sizes = json.dumps(list(config.buckets)).replace('"', "")
-    print(
-        f"{told.output}: codec LM {told.size}, {count:,} parameters, batch {config.batch}, buckets {sizes}",
-        file=sys.stderr,
-    )
+    tell(told, f"codec LM {told.size}", count, config)
     return 0
 
 

@@ -1,10 +1,15 @@
 """The command line that every model writer shares, and how the file is written: whole or not at all."""
 
 import argparse
+import json
 import os
+import sys
+from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from tts.data.corpus import read_manifest
 from tts.data.errors import InputError, Parser
 from tts.nn.types import GraphError
 
@@ -70,6 +75,30 @@ def parse_arguments(
     for flag, told in (switches or {}).items():
         parser.add_argument(f"--{flag}", action="store_true", help=told)
     return parser.parse_args(arguments)
+
+
+def of_corpus(told: argparse.Namespace, config, fitted: Callable):
+    """The size's config fitted to `--corpus`, if there is one, and the hash of its features."""
+    if not told.corpus:
+        return config, None
+    manifest = read_manifest(told.corpus)
+    return fitted(config, manifest, f"{told.corpus}/manifest.json"), manifest.get("features_hash")
+
+
+def with_flags(told: argparse.Namespace, config, *names: str):
+    """The config with the buckets, the batch and what else of `names` the flags say."""
+    given = {name: getattr(told, name) for name in ("batch", *names)}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if told.bucket:
+        changes["buckets"] = tuple(told.bucket)
+    return replace(config, **changes)
+
+
+def tell(told: argparse.Namespace, title: str, parameters: int, config):
+    """One line about the file that was written."""
+    sizes = json.dumps(list(config.buckets)).replace('"', "")
+    what = f"{title}, {parameters:,} parameters, batch {config.batch}, buckets {sizes}"
+    print(f"{told.output}: {what}", file=sys.stderr)
 
 
 @contextmanager

@@ -6,15 +6,12 @@ counter RNG in the model file itself; `tts.nn.draws` says by what it is keyed.
 """
 
 import itertools
-import json
 import math
-import sys
 from dataclasses import dataclass, field, replace
 
 from tts import nn
-from tts.data.corpus import read_manifest
 from tts.data.errors import InputError, run_tool
-from tts.models.command_line import RATES, graph_errors, parse_arguments, write_text
+from tts.models.command_line import RATES, graph_errors, of_corpus, parse_arguments, tell, with_flags, write_text
 from tts.nn import draws, ops
 
 PHONES, FRAMES = ("batch", "text"), ("batch", "frames")
@@ -342,22 +339,11 @@ def main(arguments: list[str] | None = None) -> int:
     rates = RATES | {"drop-text": "how often text and audio are dropped", "drop-audio": "how often audio is dropped"}
     counts = {"infer-steps": "add a program that speaks, in so many evaluations of the model"}
     told = parse_arguments("dit", SIZES, arguments, rates, counts)
-    config, features_hash = SIZES[told.size], None
-    if told.corpus:
-        manifest = read_manifest(told.corpus)
-        config, features_hash = fitted(config, manifest, f"{told.corpus}/manifest.json"), manifest.get("features_hash")
-    changes = {"buckets": tuple(told.bucket)} if told.bucket else {}
-    for name in ("batch", "dropout", "drop_text", "drop_audio"):
-        if getattr(told, name) is not None:
-            changes[name] = getattr(told, name)
-    config = replace(config, **changes)
+    config, features_hash = of_corpus(told, SIZES[told.size], fitted)
+    config = with_flags(told, config, "dropout", "drop_text", "drop_audio")
     with graph_errors():
         write_text(told.output, text(config, features_hash, told.infer_steps or 0))
-    sizes = json.dumps(list(config.buckets)).replace('"', "")
-    count = Dit(config).parameter_count()
-    print(
-        f"{told.output}: DiT {told.size}, {count:,} parameters, batch {config.batch}, buckets {sizes}", file=sys.stderr
-    )
+    tell(told, f"DiT {told.size}", Dit(config).parameter_count(), config)
     return 0
 
 

@@ -5,14 +5,11 @@ true ones in @train (teacher forcing) and the predicted ones in @infer.
 """
 
 import itertools
-import json
-import sys
 from dataclasses import dataclass, field, replace
 
 from tts import nn
-from tts.data.corpus import read_manifest
 from tts.data.errors import InputError, run_tool
-from tts.models.command_line import RATES, graph_errors, parse_arguments, write_text
+from tts.models.command_line import RATES, graph_errors, of_corpus, parse_arguments, tell, with_flags, write_text
 from tts.nn import ops
 
 PHONES, FRAMES = ("batch", "text"), ("batch", "frames")
@@ -351,25 +348,14 @@ def main(arguments: list[str] | None = None) -> int:
     rates = RATES | {"variance-dropout": "dropout in the variance predictors"}
     switches = {"postnet": "refine the mels by five convolutions (one bucket)"}
     told = parse_arguments("fastspeech2", SIZES, arguments, rates, switches=switches)
-    config, features_hash = SIZES[told.size], None
-    if told.corpus:
-        manifest = read_manifest(told.corpus)
-        config, features_hash = fitted(config, manifest, f"{told.corpus}/manifest.json"), manifest.get("features_hash")
+    config, features_hash = of_corpus(told, SIZES[told.size], fitted)
     if told.postnet:
         config = with_postnet(config)
-    changes = {"buckets": tuple(told.bucket)} if told.bucket else {}
-    for name in ("batch", "dropout", "variance_dropout"):
-        if getattr(told, name) is not None:
-            changes[name] = getattr(told, name)
-    config = replace(config, **changes)
+    config = with_flags(told, config, "dropout", "variance_dropout")
     with graph_errors():
         write_text(told.output, text(config, features_hash))
         count = FastSpeech2(config).parameter_count(trainable_only=True)
-    sizes = json.dumps(list(config.buckets)).replace('"', "")
-    print(
-        f"{told.output}: FastSpeech 2 {told.size}{' with PostNet' if told.postnet else ''}, {count:,} parameters, batch {config.batch}, buckets {sizes}",
-        file=sys.stderr,
-    )
+    tell(told, f"FastSpeech 2 {told.size}{' with PostNet' if told.postnet else ''}", count, config)
     return 0
 
 
