@@ -139,6 +139,12 @@ def relative_error(found: np.ndarray, expected: np.ndarray, scale: float = 0.0) 
     return error / max(float(np.linalg.norm(expected)), scale, 1e-300)
 
 
+def global_error(found: dict, expected: dict) -> float:
+    """The norm of all differences over the norm of all gradients."""
+    square = lambda arrays: sum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)  # noqa: E731
+    return np.sqrt(square(found[n] - expected[n] for n in expected) / square(expected.values()))
+
+
 def worst_error(found: dict, expected: dict, floor: float) -> tuple[float, str]:
     """The largest relative error of any tensor, whose norm counts for at least floor · the norm of all."""
     whole = np.sqrt(sum(float(np.sum(np.square(np.asarray(e, np.float64)))) for e in expected.values()))
@@ -146,4 +152,4 @@ def worst_error(found: dict, expected: dict, floor: float) -> tuple[float, str]:
     return max((relative_error(found[n], expected[n], floor * whole), n) for n in expected)
 
 
-__all__ = ["Machine", "RuntimeFailure", "compile_model", "relative_error", "tool", "worst_error"]
+__all__ = ["Machine", "RuntimeFailure", "compile_model", "global_error", "relative_error", "tool", "worst_error"]

@@ -5,7 +5,6 @@ and flips are NumPy's (philox.py), keyed as the dialect says.
 """
 
 import itertools
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import philox
-from reference_fastspeech2 import Dropout, Linear, mask, positions, valid
+from reference_fastspeech2 import Attention, Dropout, Linear, mask, positions
 
 
 @dataclass
@@ -145,32 +144,15 @@ def rotate(x):
     return torch.view_as_real(turned).reshape(x.shape)
 
 
-class Attention(nn.Module):
-    def __init__(self, channels, heads):
-        super().__init__()
-        self.heads = heads
-        for name in ("query", "key", "value", "output"):
-            setattr(self, name, Linear(channels, channels))
-
-    def forward(self, x, lengths):
-        batch, time, channels = x.shape
-        q, k, v = (
-            project(x).view(batch, time, self.heads, -1).transpose(1, 2)
-            for project in (self.query, self.key, self.value)
-        )
-        scores = rotate(q) @ rotate(k).transpose(2, 3) / math.sqrt(channels // self.heads)
-        keys = valid(lengths, time)[:, None, None, :]
-        some = (lengths > 0)[:, None, None, None]
-        p = torch.softmax(scores.masked_fill(~keys & some, -math.inf), -1)
-        attended = torch.where(some, p @ v, torch.zeros_like(v))
-        return self.output(attended.transpose(1, 2).reshape(batch, time, channels))
+class RotaryAttention(Attention):
+    placed = staticmethod(rotate)
 
 
 class Block(nn.Module):
     def __init__(self, c):
         super().__init__()
         self.modulation = Modulation(c.channels, 6)
-        self.attention = Attention(c.channels, c.heads)
+        self.attention = RotaryAttention(c.channels, c.heads)
         self.attention_dropout, self.ffn_dropout = Dropout(c.dropout), Dropout(c.dropout)
         self.widen = Linear(c.channels, c.expansion * c.channels)
         self.narrow = Linear(c.expansion * c.channels, c.channels)

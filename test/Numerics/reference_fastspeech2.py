@@ -88,13 +88,18 @@ class Attention(nn.Module):
         for name in ("query", "key", "value", "output"):
             setattr(self, name, Linear(channels, channels))
 
+    @staticmethod
+    def placed(x):
+        """Queries or keys that know where they stand, as far as attention itself tells them."""
+        return x
+
     def forward(self, x, lengths):
         batch, time, channels = x.shape
         q, k, v = (
             project(x).view(batch, time, self.heads, -1).transpose(1, 2)
             for project in (self.query, self.key, self.value)
         )
-        scores = q @ k.transpose(2, 3) / math.sqrt(channels // self.heads)
+        scores = self.placed(q) @ self.placed(k).transpose(2, 3) / math.sqrt(channels // self.heads)
         keys = valid(lengths, time)[:, None, None, :]
         # A row without a key attends nowhere; its softmax is taken of zeros and thrown away.
         some = (lengths > 0)[:, None, None, None]

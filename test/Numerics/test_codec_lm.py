@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from machine import worst_error
+from machine import global_error, worst_error
 from reference_codec_lm import IGNORE, CodecLm
 from reference_optimizer import Optimizer
 from tts.models.codec_lm import SIZES, build, text
@@ -99,11 +99,6 @@ def test_ten_updates(machine):
     expected = {n: p.detach().numpy() for n, p in model.named_parameters()}
     error, name = worst_error(compiled.read(), expected, 1e-3)
     assert error <= 1e-10, name
-
-
-def global_error(found: dict, expected: dict) -> float:
-    square = lambda arrays: sum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)  # noqa: E731
-    return np.sqrt(square(found[n] - expected[n] for n in expected) / square(expected.values()))
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp64", 1e-12), ("fp32", 1e-6)])

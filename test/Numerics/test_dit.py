@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from machine import worst_error
+from machine import global_error, worst_error
 from reference_dit import Dit, backward, padded
 from reference_fastspeech2 import Draw
 from speech import select, utterances
-from test_splits import global_error
 from tts.models.dit import SIZES, build, text
 
 CONFIG = replace(SIZES["tiny"], batch=8, dropout=0.1)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from machine import worst_error
+from machine import global_error, worst_error
 from speech import utterances
 from tts.models.fastspeech2 import SIZES, text
 
@@ -19,12 +19,6 @@ def gradients(compiled, bucket=0, batch=BATCH, **options):
     compiled.session.initialise(2)
     losses = compiled.gradients(compiled.cut(batch, bucket, **options), seed=9, update=3)
     return losses, compiled.read("grad:")
-
-
-def global_error(found: dict, expected: dict) -> float:
-    """The norm of all differences over the norm of all gradients."""
-    square = lambda arrays: sum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)  # noqa: E731
-    return np.sqrt(square(found[n] - expected[n] for n in expected) / square(expected.values()))
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32"])
