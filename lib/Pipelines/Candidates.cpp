@@ -210,7 +210,6 @@ plan::Candidate Candidates::makeCandidate(const Trial &trial) const {
   const StepMeasure &m = trial.measure;
   plan::Candidate c;
   c.microBatch = trial.microBatch;
-  c.rung = trial.rung;
   c.transientBytes = std::max(trial.transientBytes(), sharedTransientBytes);
   c.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : m.batchBytes)

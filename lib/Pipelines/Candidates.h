@@ -10,8 +10,7 @@
 namespace tts {
 
 /// Every bucket at every micro-batch and rung of rematerialization, in one
-/// precision: estimated
-/// from one of them that is lowered, and lowered on demand.
+/// precision: estimated from a few that are lowered, and lowered on demand.
 class Candidates {
 public:
   Candidates(mlir::ModuleOp differentiated, const PlanRequest &request,
@@ -25,7 +24,7 @@ public:
   llvm::ArrayRef<plan::BucketEstimates> getEstimates() const {
     return estimates;
   }
-  const plan::LadderSettings &getSettings() const { return settings; }
+  const plan::JointSettings &getSettings() const { return settings; }
   plan::Search::Fixed getFixedBytes() const;
   const Exchange &getExchange() const { return exchange; }
 
@@ -84,7 +83,7 @@ private:
   int64_t batch;
   std::vector<Bucket> buckets;
   std::vector<plan::BucketEstimates> estimates;
-  plan::LadderSettings settings;
+  plan::JointSettings settings;
   Exchange exchange;
   int64_t sharedTransientBytes = 0;
   llvm::MapVector<llvm::StringRef, unsigned> inputs;

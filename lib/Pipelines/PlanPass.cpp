@@ -44,9 +44,11 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
              << request.hardware.name << " has no link for " << ranks
              << " ranks";
     request.ranks = ranks;
-    if (!llvm::is_contained({"fp64", "fp32", "bf16", "fp16"}, precision))
+    if (!llvm::is_contained({"auto", "fp64", "fp32", "bf16", "fp16"},
+                            precision))
       return module.emitError("precision '")
-             << precision << "' is not supported; fp64, fp32, bf16 or fp16 is";
+             << precision
+             << "' is not supported; auto, fp64, fp32, bf16 or fp16 is";
     request.precision = precision;
     if (remat != "auto" && remat != "none" && remat != "full")
       return module.emitError("remat '")

@@ -18,8 +18,8 @@ BAD = {
         "include/tts/Dialect/Tts/IR/TtsOps.td",
         "tts/Transforms/Plan/Passes.td",
     ),
-    "stage reads another stage": ("lib/Transforms/Memory/Pack.cpp", "tts/Transforms/Plan/Ladder.h"),
-    "stage reads another by a relative path": ("lib/Transforms/Memory/Pack.cpp", "../Plan/Ladder.h"),
+    "stage reads another stage": ("lib/Transforms/Memory/Pack.cpp", "tts/Transforms/Plan/Candidate.h"),
+    "stage reads another by a relative path": ("lib/Transforms/Memory/Pack.cpp", "../Plan/Candidate.h"),
     "driver's header in a pipeline": ("lib/Pipelines/P.cpp", "tts/Driver/Driver.h"),
     "library reads a tool": ("lib/Driver/D.cpp", "tools/tts-opt/Main.h"),
     "compiler reads the runtime": ("lib/Driver/D.cpp", "tts-runtime/Runtime.h"),
@@ -43,7 +43,7 @@ BAD = {
     "checker's library reads runtime sources": ("lib/Check/Table.cpp", "Runtime/Abi/Table.h"),
     "compiler reads the checker": ("lib/Driver/D.cpp", "lib/Check/Check.h"),
     "runtime reads the checker": ("lib/Runtime/Abi/Table.cpp", "../../Check/Table.h"),
-    "stage reads another by lib's folder": ("lib/Transforms/Memory/Pack.cpp", "Transforms/Plan/Ladder.h"),
+    "stage reads another by lib's folder": ("lib/Transforms/Memory/Pack.cpp", "Transforms/Plan/Candidate.h"),
     "checker reads the runtime": ("tools/tts-check/Main.cpp", "tts-runtime/Runtime.h"),
     "a room that is not on the map": ("lib/Utility/Strings.cpp", "llvm/ADT/StringRef.h"),
 }
@@ -57,7 +57,7 @@ def test_planted_bad_include_is_caught(path, included, form):
 
 
 GOOD = {
-    "transform reads analysis": ("lib/Transforms/Plan/Ladder.cpp", "tts/Analysis/FusionGroups.h"),
+    "transform reads analysis": ("lib/Transforms/Plan/Candidate.cpp", "tts/Analysis/FusionGroups.h"),
     "stage reads itself": ("lib/Transforms/Memory/Pack.cpp", "tts/Transforms/Memory/Packing.h"),
     "driver reads pipelines": ("lib/Driver/D.cpp", "tts/Pipelines/Pipelines.h"),
     "compiler reads the border": ("lib/Conversion/RtToLLVM/Table.cpp", "tts-runtime/Format.h"),
@@ -68,7 +68,7 @@ GOOD = {
     "checker reads the border": ("tools/tts-check/Table.cpp", "tts-runtime/Format.h"),
     "checker's tool reads its library": ("tools/tts-check/main.cpp", "lib/Check/Check.h"),
     "runtime reads itself": ("lib/Runtime/Train/Loop.cpp", "Runtime/Memory/Arena.h"),
-    "a unit test reads what it tests": ("test/Unit/Transforms/T.cpp", "tts/Transforms/Plan/Ladder.h"),
+    "a unit test reads what it tests": ("test/Unit/Transforms/T.cpp", "tts/Transforms/Plan/Candidate.h"),
 }
 
 

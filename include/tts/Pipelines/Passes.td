@@ -11,8 +11,8 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     Assumes: a module after tts-differentiate with `tts.batch` and
     `tts.buckets`.
 
-    Guarantees: `tts.plan` on the module: the fastest candidate of a
-    budget-independent ladder whose exactly packed peak fits. A lower budget
+    Guarantees: `tts.plan` on the module: the fastest choice of a
+    budget-independent list whose exactly packed peak fits. A lower budget
     never raises the peak. When nothing fits, the error names the smallest
     feasible budget, the classes that bind and the cheapest way out. With
     several ranks each takes its share of the batch, `tts.ranks` says how many
@@ -29,8 +29,8 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     Option<"ranks", "ranks", "int64_t", /*default=*/"1", "data replicas">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",
            "CPU threads per rank">,
-    Option<"precision", "precision", "std::string", /*default=*/"\"fp32\"",
-           "fp64, fp32, bf16 or fp16">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"auto\"",
+           "auto, fp64, fp32, bf16 or fp16">,
     Option<"remat", "remat", "std::string", /*default=*/"\"auto\"",
            "auto, none or full">,
     Option<"microBatch", "micro-batch", "int64_t", /*default=*/"0",

@@ -5,7 +5,7 @@
 
 #include "tts/Pipelines/Phases.h"
 #include "tts/Pipelines/StepMeasure.h"
-#include "tts/Transforms/Plan/Ladder.h"
+#include "tts/Transforms/Plan/Candidate.h"
 
 namespace tts {
 
@@ -102,7 +102,8 @@ struct PlanResult {
   const ConsideredChoice &choice() const { return considered[taken]; }
 };
 
-/// Evaluates the ladder on a differentiated module and picks; changes nothing.
+/// Looks at what there is to choose from for a differentiated module and picks;
+/// changes nothing.
 /// Fails with a diagnostic when a candidate cannot be lowered; that nothing
 /// fits is a result.
 llvm::FailureOr<PlanResult> makePlan(mlir::ModuleOp differentiated,

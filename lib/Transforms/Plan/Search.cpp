@@ -2,7 +2,7 @@
 
 #include "tts/Transforms/Plan/Search.h"
 
-#include "tts/Transforms/Plan/Ladder.h"
+#include "tts/Transforms/Plan/Candidate.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>

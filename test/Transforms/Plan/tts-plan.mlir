@@ -18,7 +18,7 @@
 // SMALL: no plan fits 1024 bytes (0.000 GiB): smallest feasible budget: {{[0-9]+}} bytes
 // SIZE: memory-budget 'much' is no size
 // HARDWARE: hardware cray: is no known hardware
-// PRECISION: precision 'int8' is not supported; fp64, fp32, bf16 or fp16 is
+// PRECISION: precision 'int8' is not supported; auto, fp64, fp32, bf16 or fp16 is
 // RANKS: ranks and threads must be at least 1
 // BATCH: has no tts.batch; give --batch=B
 module {

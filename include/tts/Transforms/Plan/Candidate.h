@@ -1,7 +1,7 @@
-//===- Ladder.h - candidates of a bucket, and what they come to together -===//
+//===- Candidate.h - candidates of a bucket, what they come to together --===//
 
-#ifndef TTS_TRANSFORMS_PLAN_LADDER_H
-#define TTS_TRANSFORMS_PLAN_LADDER_H
+#ifndef TTS_TRANSFORMS_PLAN_CANDIDATE_H
+#define TTS_TRANSFORMS_PLAN_CANDIDATE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -24,8 +24,6 @@ double expectedMicroBatches(int64_t batch, double share, int64_t microBatch);
 /// One bucket at one micro-batch, scheduled and packed.
 struct Candidate {
   int64_t microBatch = 1;
-  /// How much is computed again: 0 is nothing, more is more.
-  unsigned rung = 0;
   /// Of the arena above what persists.
   int64_t transientBytes = 0;
   /// The persistent batch region, one per input of the model in one order:
@@ -38,7 +36,7 @@ struct Candidate {
 };
 
 /// What no choice changes.
-struct LadderSettings {
+struct JointSettings {
   int64_t batch = 1;
   /// The persistent arena without the batch region.
   int64_t persistentBytes = 0;
@@ -59,10 +57,10 @@ struct JointChoice {
 
 /// Buckets share what persists and never run at the same time; `shares` of the
 /// utterances, by bucket.
-JointChoice joinCandidates(const LadderSettings &settings,
+JointChoice joinCandidates(const JointSettings &settings,
                            llvm::ArrayRef<double> shares,
                            llvm::ArrayRef<const Candidate *> candidates);
 
 } // namespace tts::plan
 
-#endif // TTS_TRANSFORMS_PLAN_LADDER_H
+#endif // TTS_TRANSFORMS_PLAN_CANDIDATE_H

@@ -1,6 +1,6 @@
-//===- LadderTest.cpp - a bucket's candidates and their sum --------------===//
+//===- CandidateTest.cpp - a bucket's candidates and their sum -----------===//
 
-#include "tts/Transforms/Plan/Ladder.h"
+#include "tts/Transforms/Plan/Candidate.h"
 
 #include "gtest/gtest.h"
 #include <cmath>
@@ -9,7 +9,7 @@ using namespace tts::plan;
 
 namespace {
 
-TEST(Ladder, RungsArePowersOfTwoAndTheBatch) {
+TEST(Candidate, RungsArePowersOfTwoAndTheBatch) {
   EXPECT_EQ(microBatchRungs(16), (llvm::SmallVector<int64_t>{1, 2, 4, 8, 16}));
   EXPECT_EQ(microBatchRungs(12), (llvm::SmallVector<int64_t>{1, 2, 4, 8, 12}));
   EXPECT_EQ(microBatchRungs(1), (llvm::SmallVector<int64_t>{1}));
@@ -17,7 +17,7 @@ TEST(Ladder, RungsArePowersOfTwoAndTheBatch) {
   EXPECT_EQ(microBatchRungs(16, 64), (llvm::SmallVector<int64_t>{16}));
 }
 
-TEST(Ladder, ExpectedMicroBatches) {
+TEST(Candidate, ExpectedMicroBatches) {
   EXPECT_DOUBLE_EQ(expectedMicroBatches(16, 1, 4), 4);
   EXPECT_DOUBLE_EQ(expectedMicroBatches(16, 1, 5), 4);
   EXPECT_DOUBLE_EQ(expectedMicroBatches(16, 0, 4), 0);
@@ -26,8 +26,8 @@ TEST(Ladder, ExpectedMicroBatches) {
   EXPECT_NEAR(expectedMicroBatches(16, 0.25, 16), 1 - std::pow(0.75, 16), 1e-9);
 }
 
-TEST(Ladder, PeaksAreJoinedExactly) {
-  LadderSettings settings;
+TEST(Candidate, PeaksAreJoinedExactly) {
+  JointSettings settings;
   settings.batch = 4;
   settings.persistentBytes = 1000;
   settings.overheadBytes = 7;

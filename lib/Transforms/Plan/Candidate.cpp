@@ -1,6 +1,6 @@
-//===- Ladder.cpp - candidates, and what they come to together -----------===//
+//===- Candidate.cpp - candidates, and what they come to together --------===//
 
-#include "tts/Transforms/Plan/Ladder.h"
+#include "tts/Transforms/Plan/Candidate.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -39,7 +39,7 @@ double tts::plan::expectedMicroBatches(int64_t batch, double share,
 }
 
 JointChoice
-tts::plan::joinCandidates(const LadderSettings &settings,
+tts::plan::joinCandidates(const JointSettings &settings,
                           llvm::ArrayRef<double> shares,
                           llvm::ArrayRef<const Candidate *> candidates) {
   JointChoice joint;
