@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/TargetParser/Host.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tts;
@@ -98,16 +99,19 @@ Array buffersJson(ModuleOp lowered) {
   return array;
 }
 
-Object classesJson(const PlanResult &plan) {
-  Object classes;
-  int64_t used = 0;
-  for (unsigned klass = 0; klass < plan::kNumClasses; ++klass) {
-    used += plan.measure.live.classes[klass];
-    classes[plan::className(klass)] = plan.measure.live.classes[klass];
-  }
-  classes["unused"] = plan.measure.arenaBytes - used;
-  classes["overhead"] = plan.overheadBytes;
+/// All classes of the contract, which sum to the peak.
+Object classesJson(const plan::ClassBytes &bytes, int64_t unused,
+                   int64_t overhead) {
+  Object classes{{"unused", unused}, {"overhead", overhead}};
+  for (auto [klass, count] : llvm::enumerate(bytes))
+    classes[plan::className(klass)] = count;
   return classes;
+}
+
+Object classesJson(const PlanResult &plan) {
+  const plan::ClassBytes &bytes = plan.measure.live.classes;
+  int64_t used = std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
+  return classesJson(bytes, plan.measure.arenaBytes - used, plan.overheadBytes);
 }
 
 Array changesOfNumerics(Compilation &compilation) {
@@ -144,9 +148,8 @@ Array consideredJson(const PlanResult &plan) {
         {"recompute_flops_fraction",
          *llvm::max_element(choice.recomputedParts)},
         {"peak_bytes", choice.peakBytes},
-        {"batch_bytes", choice.batchBytes},
-        {"transient_bytes", choice.transientBytes},
-        {"overhead_bytes", choice.overheadBytes},
+        {"classes", classesJson(choice.classes, choice.unusedBytes(),
+                                choice.overheadBytes)},
         {"predicted_step_seconds", choice.stepSeconds},
         {"exact", choice.isExact},
         {"chosen", plan.fits && index == plan.taken},

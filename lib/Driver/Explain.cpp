@@ -58,6 +58,20 @@ std::string figuresText(const ConsideredChoice &choice) {
                        choice.peakBytes, choice.stepSeconds);
 }
 
+/// States, activations, workspace, batch, all others with the gaps, overhead.
+std::string classesText(const ConsideredChoice &choice) {
+  const plan::ClassBytes &classes = choice.classes;
+  int64_t states = 0;
+  for (unsigned klass = 0; klass <= TTS_CLASS_EMA; ++klass)
+    states += classes[klass];
+  int64_t others = choice.unusedBytes() + classes[TTS_CLASS_COLLECTIVES] +
+                   classes[TTS_CLASS_BUFFERS];
+  return llvm::formatv("{0,13} {1,13} {2,12} {3,12} {4,12} {5,12}", states,
+                       classes[TTS_CLASS_ACTIVATIONS],
+                       classes[TTS_CLASS_WORKSPACE], classes[TTS_CLASS_BATCH],
+                       others, choice.overheadBytes);
+}
+
 StringRef verdictOf(const PlanResult &plan, size_t index) {
   const ConsideredChoice &choice = plan.considered[index];
   if (plan.fits && index == plan.taken)
@@ -73,21 +87,22 @@ StringRef verdictOf(const PlanResult &plan, size_t index) {
 
 void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
   os << "choices considered, fastest first by the estimates (~ estimated, * on "
-        "the front of peak and time); states of the chosen one:\n  ";
+        "the front of peak and time), bytes by class; states of the chosen "
+        "one:\n  ";
   for (unsigned klass :
        {TTS_CLASS_PARAMETERS, TTS_CLASS_HALF_COPIES, TTS_CLASS_GRADIENTS,
         TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
     if (int64_t bytes = plan.measure.live.classes[klass])
       os << plan::className(klass) << " " << bytes << "  ";
-  os << llvm::formatv("\n  {0,-5} {1,-15} {2,-12} {3,7} {4,13} {5,15} {6,13} "
-                      "{7,16} {8,9}\n",
-                      "type", "micro-batches", "again", "of step", "batch",
-                      "come and go", "overhead", "peak bytes", "s/update");
+  os << llvm::formatv("\n  {0,-5} {1,-15} {2,-12} {3,7} {4,13} {5,13} {6,12} "
+                      "{7,12} {8,12} {9,12} {10,16} {11,9}\n",
+                      "type", "micro-batches", "again", "of step", "states",
+                      "activations", "workspace", "batch", "others", "overhead",
+                      "peak bytes", "s/update");
   for (auto [index, choice] : llvm::enumerate(plan.considered))
-    os << llvm::formatv("{0} {1} {2,13} {3,15} {4,13} {5}  {6}\n",
+    os << llvm::formatv("{0} {1} {2} {3}  {4}\n",
                         isDominated(plan, index) ? " " : "*",
-                        choiceText(choice), choice.batchBytes,
-                        choice.transientBytes, choice.overheadBytes,
+                        choiceText(choice), classesText(choice),
                         figuresText(choice), verdictOf(plan, index));
 }
 

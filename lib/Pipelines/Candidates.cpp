@@ -5,7 +5,6 @@
 #include "mlir/IR/Threading.h"
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Tts/IR/Names.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace tts;
@@ -137,6 +136,7 @@ void Candidates::readSettings(const StepMeasure &shared) {
                            exchange.bufferBytes + 2 * batch * hostBytes;
   for (auto &state : states)
     settings.persistentBytes += state.second;
+  settings.classes = shared.live.classes;
   settings.updateSeconds = shared.updateSeconds() + exchange.allReduceSeconds;
   sharedTransientBytes = shared.arenaBytes - shared.persistentBytes;
 }
@@ -211,6 +211,8 @@ plan::Candidate Candidates::makeCandidate(const Trial &trial) const {
   plan::Candidate c;
   c.microBatch = trial.microBatch;
   c.transientBytes = std::max(trial.transientBytes(), sharedTransientBytes);
+  c.classes = c.transientBytes == trial.transientBytes() ? m.live.classes
+                                                         : settings.classes;
   c.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : m.batchBytes)
     c.batchBytes[inputs.lookup(name)] = bytes;
@@ -267,6 +269,22 @@ plan::JointChoice Candidates::join(ArrayRef<unsigned> choice) const {
   return plan::joinCandidates(settings, shares, chosen);
 }
 
+/// What is live at the peak: states and library scratch as in the samples, and
+/// what the estimate has besides as activations.
+plan::ClassBytes
+Candidates::estimateClasses(unsigned index,
+                            const plan::Estimate &estimate) const {
+  const Trial &low = buckets[index].small, &high = buckets[index].large;
+  plan::ClassBytes classes = low.measure.live.classes;
+  int64_t span = high.microBatch - low.microBatch;
+  double t = span ? double(estimate.microBatch - low.microBatch) / span : 0;
+  int64_t &workspace = classes[TTS_CLASS_WORKSPACE];
+  workspace += t * (high.measure.live.classes[TTS_CLASS_WORKSPACE] - workspace);
+  workspace = std::min(workspace, estimate.transientBytes);
+  classes[TTS_CLASS_ACTIVATIONS] = estimate.transientBytes - workspace;
+  return classes;
+}
+
 ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   ConsideredChoice choice;
   choice.precision = precision;
@@ -274,6 +292,8 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   choice.stepSeconds = j.stepSeconds;
   choice.isExact = true;
   SmallVector<int64_t> region(inputs.size(), 0);
+  plan::ClassBytes largest = {};
+  int64_t transient = 0;
   for (auto [index, estimate] : llvm::enumerate(j.choice)) {
     const plan::Estimate &e = estimates[index].estimates[estimate];
     choice.microBatches.push_back(e.microBatch);
@@ -282,22 +302,23 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
     const auto &exact = buckets[index].exact;
     auto found = exact.find(estimate);
     choice.isExact &= found != exact.end();
-    ArrayRef<int64_t> bytes =
-        found != exact.end() ? found->second.batchBytes : e.batchBytes;
-    for (auto [most, more] : llvm::zip(region, bytes))
+    for (auto [most, more] : llvm::zip(region, e.batchBytes))
       most = std::max(most, more);
+    if (index == 0 || e.transientBytes > transient) {
+      transient = e.transientBytes;
+      largest = estimateClasses(index, e);
+    }
   }
   plan::Search::Fixed fixed = getFixedBytes();
   choice.overheadBytes = settings.overheadBytes + fixed.estimated;
+  choice.classes = plan::joinClasses(settings.classes, largest, region);
   if (choice.isExact) {
     plan::JointChoice exact = join(j.choice);
     choice.peakBytes = exact.peakBytes();
     choice.stepSeconds = exact.stepSeconds;
     choice.overheadBytes = exact.overheadBytes;
+    choice.classes = exact.classes;
   }
-  choice.batchBytes = std::accumulate(region.begin(), region.end(), int64_t(0));
-  choice.transientBytes = choice.peakBytes - choice.overheadBytes -
-                          choice.batchBytes - settings.persistentBytes;
   return choice;
 }
 

@@ -64,6 +64,8 @@ private:
   double countMissing(const Bucket &bucket, unsigned rung) const;
   plan::Estimate estimate(const Bucket &bucket, int64_t microBatch,
                           unsigned rung) const;
+  plan::ClassBytes estimateClasses(unsigned bucket,
+                                   const plan::Estimate &estimate) const;
   /// Work of the clones, as a part of the step's without them.
   ConsideredChoice::Remat rematOf(unsigned bucket, unsigned rung) const;
   double countRecomputedPart(unsigned bucket, unsigned rung) const;

@@ -6,6 +6,7 @@
 #include "tts/Pipelines/Phases.h"
 #include "tts/Pipelines/StepMeasure.h"
 #include "tts/Transforms/Plan/Candidate.h"
+#include <numeric>
 
 namespace tts {
 
@@ -45,12 +46,18 @@ struct ConsideredChoice {
   llvm::SmallVector<double> recomputedParts;
   /// How much is computed again in the bucket where that is most.
   enum class Remat { None, ElementWise, Partial, Most } remat = Remat::None;
-  /// The peak, and of it the region of the batch, what comes and goes, and what
-  /// is outside the arena; the states are the rest.
-  int64_t peakBytes = 0, batchBytes = 0, transientBytes = 0, overheadBytes = 0;
+  /// The peak, what of it is outside the arena, and what is live inside at the
+  /// peak of the largest bucket; the rest is unused then.
+  int64_t peakBytes = 0, overheadBytes = 0;
+  plan::ClassBytes classes = {};
   double stepSeconds = 0;
   /// Lowered and packed; else all figures are estimates.
   bool isExact = false;
+
+  int64_t unusedBytes() const {
+    return peakBytes -
+           std::accumulate(classes.begin(), classes.end(), overheadBytes);
+  }
 };
 
 /// Which choice a budget gets, or none.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 using namespace tts::plan;
 
@@ -38,18 +39,30 @@ double tts::plan::expectedMicroBatches(int64_t batch, double share,
   return expected;
 }
 
+ClassBytes tts::plan::joinClasses(const ClassBytes &states,
+                                  const ClassBytes &transients,
+                                  llvm::ArrayRef<int64_t> batchBytes) {
+  ClassBytes classes = transients;
+  for (unsigned klass = 0; klass <= TTS_CLASS_EMA; ++klass)
+    classes[klass] = std::max(states[klass], transients[klass]);
+  classes[TTS_CLASS_BATCH] =
+      std::accumulate(batchBytes.begin(), batchBytes.end(), int64_t(0));
+  return classes;
+}
+
 JointChoice
 tts::plan::joinCandidates(const JointSettings &settings,
                           llvm::ArrayRef<double> shares,
                           llvm::ArrayRef<const Candidate *> candidates) {
   JointChoice joint;
   joint.stepSeconds = settings.updateSeconds;
-  int64_t transient = 0;
+  const Candidate *largest = candidates.front();
   llvm::SmallVector<int64_t> batchBytes;
   std::vector<uint64_t> primitives;
   for (auto [share, candidate] : llvm::zip(shares, candidates)) {
     const Candidate &c = *candidate;
-    transient = std::max(transient, c.transientBytes);
+    if (c.transientBytes > largest->transientBytes)
+      largest = candidate;
     batchBytes.resize(std::max(batchBytes.size(), c.batchBytes.size()));
     for (auto [most, bytes] : llvm::zip(batchBytes, c.batchBytes))
       most = std::max(most, bytes);
@@ -61,9 +74,9 @@ tts::plan::joinCandidates(const JointSettings &settings,
         c.microBatchSeconds *
         expectedMicroBatches(settings.batch, share, c.microBatch);
   }
-  joint.arenaBytes = settings.persistentBytes + transient;
-  for (int64_t bytes : batchBytes)
-    joint.arenaBytes += bytes;
+  joint.classes = joinClasses(settings.classes, largest->classes, batchBytes);
+  joint.arenaBytes = settings.persistentBytes + largest->transientBytes +
+                     joint.classes[TTS_CLASS_BATCH];
   joint.overheadBytes =
       settings.overheadBytes +
       settings.primitiveBytes * static_cast<int64_t>(primitives.size());

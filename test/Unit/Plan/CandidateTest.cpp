@@ -41,9 +41,22 @@ TEST(Candidate, PeaksAreJoinedExactly) {
   b.transientBytes = 500;
   b.batchBytes = {128, 64};
   b.primitives = {2, 3};
+  settings.classes[TTS_CLASS_PARAMETERS] = 400;
+  settings.classes[TTS_CLASS_ACTIVATIONS] = 1;
+  a.classes[TTS_CLASS_ACTIVATIONS] = 290;
+  b.classes[TTS_CLASS_ACTIVATIONS] = 450;
+  b.classes[TTS_CLASS_WORKSPACE] = 20;
+  b.classes[TTS_CLASS_BATCH] = 190;
   JointChoice joint = joinCandidates(settings, {0.5, 0.5}, {&a, &b});
   EXPECT_EQ(joint.arenaBytes, 1000 + 500 + 128 + 128);
   EXPECT_EQ(joint.overheadBytes, 7 + 3 * 10);
+  // The larger bucket's, the states of all, the region of both.
+  ClassBytes classes = {};
+  classes[TTS_CLASS_PARAMETERS] = 400;
+  classes[TTS_CLASS_ACTIVATIONS] = 450;
+  classes[TTS_CLASS_WORKSPACE] = 20;
+  classes[TTS_CLASS_BATCH] = 256;
+  EXPECT_EQ(joint.classes, classes);
   // Four utterances of either bucket on average in each update.
   EXPECT_NEAR(joint.stepSeconds, 4, 1e-9);
 }

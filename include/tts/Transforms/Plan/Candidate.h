@@ -3,9 +3,7 @@
 #ifndef TTS_TRANSFORMS_PLAN_CANDIDATE_H
 #define TTS_TRANSFORMS_PLAN_CANDIDATE_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
-#include <cstdint>
+#include "tts/Transforms/Plan/LiveBytes.h"
 #include <optional>
 #include <vector>
 
@@ -33,6 +31,8 @@ struct Candidate {
   std::vector<uint64_t> primitives;
   /// Of one micro-batch: denominators, forward and backward.
   double microBatchSeconds = 0;
+  /// Live at its peak.
+  ClassBytes classes = {};
 };
 
 /// What no choice changes.
@@ -45,15 +45,25 @@ struct JointSettings {
   int64_t primitiveBytes = 0;
   /// Of `zero` and `update`.
   double updateSeconds = 0;
+  /// Live at the peak of the programs that no bucket has of its own.
+  ClassBytes classes = {};
 };
 
 /// One candidate for each bucket, and what they come to together.
 struct JointChoice {
   int64_t arenaBytes = 0, overheadBytes = 0;
   double stepSeconds = 0;
+  /// Of the arena, at the peak of the bucket that needs most above what
+  /// persists; the rest of it is unused then.
+  ClassBytes classes = {};
 
   int64_t peakBytes() const { return arenaBytes + overheadBytes; }
 };
+
+/// What is live by class with the states of both and all else of `transients`;
+/// `batchBytes` in the batch region.
+ClassBytes joinClasses(const ClassBytes &states, const ClassBytes &transients,
+                       llvm::ArrayRef<int64_t> batchBytes);
 
 /// Buckets share what persists and never run at the same time; `shares` of the
 /// utterances, by bucket.

@@ -14,6 +14,9 @@ namespace tts::plan {
 
 inline constexpr unsigned kNumClasses = TTS_CLASS_BUFFERS + 1;
 
+/// Bytes by TtsClass.
+using ClassBytes = std::array<int64_t, kNumClasses>;
+
 /// "parameters", "half_copies", … by TtsClass.
 llvm::StringRef className(unsigned klass);
 
@@ -39,7 +42,7 @@ struct LiveRange {
 struct LiveBytes {
   int64_t most = 0;
   int64_t persistent = 0;
-  std::array<int64_t, kNumClasses> classes = {};
+  ClassBytes classes = {};
   /// Of the peak moment; -1 when there is no entry.
   int64_t program = -1, entry = -1;
 };

@@ -125,9 +125,10 @@ def _table(choices: list[dict]) -> Markup:
                 about + bytes_text(choice["peak_bytes"]),
                 duration(choice["predicted_step_seconds"]),
                 again(choice),
-                bytes_text(choice["transient_bytes"]),
+                bytes_text(choice["classes"]["activations"]),
+                bytes_text(choice["classes"]["workspace"]),
                 "chosen" if choice.get("chosen") else "",
             ]
         )
-    head = ["micro-batch", "peak", "time per update", "computed again", "comes and goes", ""]
+    head = ["micro-batch", "peak", "time per update", "computed again", "activations", "workspace", ""]
     return table(head, rows, aria_label="choices considered")
