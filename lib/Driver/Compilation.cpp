@@ -2,6 +2,7 @@
 
 #include "Compilation.h"
 
+#include "FrontFile.h"
 #include "OutputFile.h"
 #include "ParseModel.h"
 #include "PlanReport.h"
@@ -65,11 +66,23 @@ llvm::Error Compilation::plan() {
   if (flags.explain)
     for (int64_t gibibytes : {8, 12, 16, 24, 40, 80})
       request.furtherBudgets.push_back(gibibytes << 30);
+  PlanFront front;
+  std::string key;
+  if (!flags.planFront.empty()) {
+    key = keyOfFront(*module, request);
+    if (auto error = readFront(flags.planFront, key, context).moveInto(front))
+      return error;
+    request.front = &front;
+  }
   auto planned = makePlan(*module, request);
   request.timing = nullptr;
+  request.front = nullptr;
   if (failed(planned))
     return failure("correct the model there, see docs/ir-contracts.md");
   result.emplace(std::move(*planned));
+  if (!flags.planFront.empty())
+    if (auto error = writeFile(flags.planFront, frontJson(front, key)))
+      return error;
   if (flags.explain)
     printExplanation(llvm::errs(), *this);
   if (!result->fits)

@@ -140,6 +140,10 @@ PlanningFlags::PlanningFlags()
               inPlanning()),
       planJson("plan-json", cl::value_desc("FILE"),
                cl::desc("writes the plan without compiling"), inPlanning()),
+      planFront("plan-front", cl::value_desc("FILE"),
+                cl::desc("keeps what the planner found between runs: another "
+                         "budget is looked up there"),
+                inPlanning()),
       planTable("plan-table", cl::init("text"), cl::desc("text or none"),
                 inPlanning()),
       stopAfter(
@@ -175,6 +179,7 @@ bool PlanningFlags::isPlanning() const {
                              &deterministic,
                              &explain,
                              &planJson,
+                             &planFront,
                              &planTable,
                              &stopAfter};
   return any_of(all, [](const cl::Option *option) {

@@ -40,7 +40,7 @@ struct PlanningFlags {
   opt<double> gradClip, ema;
   list<std::string> freeze;
   opt<bool> deterministic, explain;
-  opt<std::string> planJson, planTable, stopAfter;
+  opt<std::string> planJson, planFront, planTable, stopAfter;
 
   PlanningFlags();
 

@@ -290,7 +290,6 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   choice.precision = precision;
   choice.peakBytes = j.peakBytes;
   choice.stepSeconds = j.stepSeconds;
-  choice.isExact = true;
   SmallVector<int64_t> region(inputs.size(), 0);
   plan::ClassBytes largest = {};
   int64_t transient = 0;
@@ -299,9 +298,6 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
     choice.microBatches.push_back(e.microBatch);
     choice.recomputedParts.push_back(countRecomputedPart(index, e.rung));
     choice.remat = std::max(choice.remat, rematOf(index, e.rung));
-    const auto &exact = buckets[index].exact;
-    auto found = exact.find(estimate);
-    choice.isExact &= found != exact.end();
     for (auto [most, more] : llvm::zip(region, e.batchBytes))
       most = std::max(most, more);
     if (index == 0 || e.transientBytes > transient) {
@@ -312,13 +308,6 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   plan::Search::Fixed fixed = getFixedBytes();
   choice.overheadBytes = settings.overheadBytes + fixed.estimated;
   choice.classes = plan::joinClasses(settings.classes, largest, region);
-  if (choice.isExact) {
-    plan::JointChoice exact = join(j.choice);
-    choice.peakBytes = exact.peakBytes();
-    choice.stepSeconds = exact.stepSeconds;
-    choice.overheadBytes = exact.overheadBytes;
-    choice.classes = exact.classes;
-  }
   return choice;
 }
 

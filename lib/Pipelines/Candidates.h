@@ -33,7 +33,7 @@ public:
   makeExact(llvm::ArrayRef<std::pair<unsigned, unsigned>> which);
   /// After makeExact.
   plan::JointChoice join(llvm::ArrayRef<unsigned> choice) const;
-  /// In exact figures where they are known.
+  /// In estimated figures.
   ConsideredChoice describe(const plan::JointEstimate &choice) const;
 
   PlanAttr makePlan(llvm::ArrayRef<unsigned> choice) const;

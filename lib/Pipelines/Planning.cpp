@@ -1,9 +1,9 @@
 //===- Planning.cpp - from a request to the plan -------------------------===//
 //
-// Choices are ordered by estimates (Candidates, plan::Search); those that may
-// be the answer are lowered bucket by bucket: buckets share only what persists,
-// so a joint peak is a sum and a maximum. The winner is lowered whole, and its
-// figures are read off that.
+// Choices are ordered by estimates (Candidates, plan::Search) into a front that
+// knows no budget; those that may be the answer are lowered bucket by bucket:
+// buckets share only what persists, so a joint peak is a sum and a maximum. The
+// winner is lowered whole, and its figures are read off that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,29 +20,55 @@ using namespace tts;
 
 namespace {
 
+/// The joint figures of a plan that was lowered whole.
+plan::JointChoice joinWhole(const plan::JointSettings &settings,
+                            ArrayRef<double> shares,
+                            ArrayRef<int64_t> microBatches,
+                            const StepMeasure &measure) {
+  plan::JointChoice joint;
+  joint.arenaBytes = measure.arenaBytes;
+  joint.overheadBytes =
+      settings.overheadBytes +
+      settings.primitiveBytes * static_cast<int64_t>(measure.primitives.size());
+  joint.classes = measure.live.classes;
+  joint.stepSeconds = settings.updateSeconds;
+  for (auto [bucket, share] : llvm::enumerate(shares))
+    joint.stepSeconds +=
+        measure.microBatchSeconds(bucket) *
+        plan::expectedMicroBatches(settings.batch, share, microBatches[bucket]);
+  return joint;
+}
+
 class Planner {
 public:
   Planner(ModuleOp module, const PlanRequest &request)
-      : module(module), request(request) {}
+      : module(module), request(request),
+        front(request.front ? *request.front : ownFront) {}
 
   FailureOr<PlanResult> run();
+  /// After a failure: the front that was given is another compiler's.
+  bool isFrontStale() const { return isStale; }
 
 private:
   LogicalResult readModule();
   SmallVector<StringRef> getPrecisions() const;
-  LogicalResult makeExact(const plan::JointEstimate &choice);
+  LogicalResult fillFront();
+  LogicalResult makeExact(size_t index);
+  LogicalResult lowerWhole(size_t index);
   FailureOr<PlanResult> choose();
-  LogicalResult finish(PlanResult &result, const plan::JointChoice &choice);
-
-  /// Where a choice comes from.
-  Candidates &candidatesOf(const plan::JointEstimate &choice) {
-    return *candidates[choice.group];
-  }
+  LogicalResult finish(PlanResult &result);
 
   ModuleOp module;
   const PlanRequest &request;
   int64_t batch = 0, numBuckets = 0; ///< the batch is a rank's share
-  std::vector<std::unique_ptr<Candidates>> candidates; ///< by precision
+  /// By the front's group; none where the front was given.
+  std::vector<std::unique_ptr<Candidates>> candidates;
+  PlanFront ownFront, &front;
+  /// The choice lowered last, whole.
+  std::optional<size_t> lowered;
+  OwningOpRef<ModuleOp> program;
+  StepMeasure measure;
+  bool isStale = false;
 };
 
 } // namespace
@@ -80,84 +106,137 @@ SmallVector<StringRef> Planner::getPrecisions() const {
   return {"fp32", "bf16"};
 }
 
-LogicalResult Planner::makeExact(const plan::JointEstimate &choice) {
-  SmallVector<std::pair<unsigned, unsigned>> which;
-  for (auto [bucket, estimate] : llvm::enumerate(choice.choice))
-    which.push_back({bucket, estimate});
-  return candidatesOf(choice).makeExact(which);
+/// Candidates of every precision, and the choices among them, estimated.
+LogicalResult Planner::fillFront() {
+  std::vector<plan::Search> searches;
+  for (StringRef precision : getPrecisions()) {
+    candidates.push_back(std::make_unique<Candidates>(
+        module, request, precision, batch, numBuckets));
+    Candidates &c = *candidates.back();
+    if (failed(c.prepare()))
+      return failure();
+    searches.emplace_back(batch, c.getFixedBytes(),
+                          c.getSettings().updateSeconds, c.getEstimates());
+    front.groups.push_back({c.getSettings(), c.getExchange()});
+  }
+  for (const plan::BucketEstimates &bucket : candidates.front()->getEstimates())
+    front.shares.push_back(bucket.share);
+  plan::Search search = plan::Search::merge(searches);
+  for (const plan::JointEstimate &j : search.choices()) {
+    const Candidates &c = *candidates[j.group];
+    front.choices.push_back({j, c.makePlan(j.choice), c.describe(j)});
+  }
+  // One that is kept is made whole, so that the next budget is a look-up.
+  for (size_t index = 0; request.front && index < front.choices.size(); ++index)
+    if (failed(makeExact(index)))
+      return failure();
+  return success();
+}
+
+/// All buckets at once, and the joint figures from that.
+LogicalResult Planner::lowerWhole(size_t index) {
+  if (lowered == index)
+    return success();
+  lowered.reset();
+  PlanAttr plan = front.choices[index].plan;
+  PipelineOptions options;
+  options.timing = request.timing;
+  auto whole = lowerToMemory(module, plan, options);
+  if (failed(whole))
+    return failure();
+  program = std::move(*whole);
+  measure = measureStep(*program, request.hardware, plan.getPrecision(),
+                        request.threads);
+  lowered = index;
+  return success();
+}
+
+/// Bucket by bucket where the candidates are at hand: they have most of them.
+LogicalResult Planner::makeExact(size_t index) {
+  PlanFront::Choice &choice = front.choices[index];
+  if (choice.figures.isExact)
+    return success();
+  if (!candidates.empty()) {
+    Candidates &from = *candidates[choice.estimate.group];
+    SmallVector<std::pair<unsigned, unsigned>> which;
+    for (auto [bucket, estimate] : llvm::enumerate(choice.estimate.choice))
+      which.push_back({bucket, estimate});
+    if (failed(from.makeExact(which)))
+      return failure();
+    choice.figures.setExact(from.join(choice.estimate.choice));
+    return success();
+  }
+  if (failed(lowerWhole(index)))
+    return failure();
+  choice.figures.setExact(
+      joinWhole(front.groups[choice.estimate.group].settings, front.shares,
+                choice.plan.getMicroBatches(), measure));
+  return success();
 }
 
 FailureOr<PlanResult> Planner::choose() {
-  std::vector<plan::Search> searches;
-  for (auto &c : candidates)
-    searches.emplace_back(batch, c->getFixedBytes(),
-                          c->getSettings().updateSeconds, c->getEstimates());
-  plan::Search search = plan::Search::merge(searches);
-  auto exact =
-      [&](const plan::JointEstimate &choice) -> std::optional<int64_t> {
-    if (failed(makeExact(choice)))
-      return {};
-    return candidatesOf(choice).join(choice.choice).peakBytes();
+  std::vector<plan::JointEstimate> estimates;
+  for (const PlanFront::Choice &choice : front.choices)
+    estimates.push_back(choice.estimate);
+  plan::Search search(std::move(estimates));
+  auto indexOf = [&](const plan::JointEstimate *j) -> size_t {
+    return j - search.choices().data();
   };
-  int64_t offered = request.hardware.offeredBytes;
-  int64_t asked = request.budget.value_or(offered);
-  int64_t budget = std::min(asked, offered);
+  auto exact = [&](const plan::JointEstimate &j) -> std::optional<int64_t> {
+    if (failed(makeExact(indexOf(&j))))
+      return {};
+    return front.choices[indexOf(&j)].figures.peakBytes;
+  };
+  PlanResult result;
+  result.batch = batch;
+  result.offered = request.hardware.offeredBytes;
+  int64_t asked = request.budget.value_or(result.offered);
+  result.isClamped = asked > result.offered;
+  result.budget = std::min(asked, result.offered);
   plan::Search::Smallest smallest = search.findSmallest(exact);
   if (!smallest.choice)
     return failure();
-  const plan::JointEstimate *picked = search.pick(budget, exact);
-  std::vector<BudgetAnswer> answers;
+  result.smallestBudget = smallest.budget;
+  const plan::JointEstimate *picked = search.pick(result.budget, exact);
   for (int64_t further : request.furtherBudgets) {
-    BudgetAnswer &answer = answers.emplace_back();
+    BudgetAnswer &answer = result.answers.emplace_back();
     answer.budget = further;
     if (const plan::JointEstimate *found = search.pick(further, exact))
-      answer.choice = found - search.choices().data();
+      answer.choice = indexOf(found);
   }
-  const plan::JointEstimate &choice = picked ? *picked : *smallest.choice;
-  if (failed(makeExact(choice)))
-    return failure();
-
-  PlanResult result;
-  result.batch = batch;
-  Candidates &from = candidatesOf(choice);
-  result.exchange = from.getExchange();
-  for (const plan::BucketEstimates &bucket : from.getEstimates())
-    result.shares.push_back(bucket.share);
-  for (const plan::JointEstimate &j : search.choices())
-    result.considered.push_back(candidatesOf(j).describe(j));
-  result.taken = &choice - search.choices().data();
-  result.plan = from.makePlan(choice.choice);
   result.fits = picked;
-  result.isClamped = asked > offered;
-  result.budget = budget;
-  result.offered = offered;
-  result.answers = std::move(answers);
-  result.smallestBudget = smallest.budget;
-  if (failed(finish(result, from.join(choice.choice))))
+  result.taken = indexOf(picked ? picked : smallest.choice);
+  if (failed(makeExact(result.taken)) || failed(finish(result)))
     return failure();
   return result;
 }
 
-LogicalResult Planner::finish(PlanResult &result,
-                              const plan::JointChoice &choice) {
-  PipelineOptions options;
-  options.timing = request.timing;
-  auto lowered = lowerToMemory(module, result.plan, options);
-  if (failed(lowered))
+LogicalResult Planner::finish(PlanResult &result) {
+  if (failed(lowerWhole(result.taken)))
     return failure();
-  result.lowered = std::move(*lowered);
-  result.measure = measureStep(*result.lowered, request.hardware,
-                               result.plan.getPrecision(), request.threads);
-  if (result.measure.arenaBytes != choice.arenaBytes)
-    return module.emitError("the plan's arena of ")
-           << choice.arenaBytes << " bytes was packed into "
-           << result.measure.arenaBytes
-           << "; this is a fault of the compiler, please report it";
+  const PlanFront::Choice &choice = front.choices[result.taken];
+  const ConsideredChoice &figures = choice.figures;
+  if (measure.arenaBytes != figures.arenaBytes()) {
+    isStale = candidates.empty();
+    return isStale ? failure()
+                   : module.emitError("the plan's arena of ")
+                         << figures.arenaBytes() << " bytes was packed into "
+                         << measure.arenaBytes
+                         << "; this is a fault of the compiler, please report "
+                            "it";
+  }
+  result.plan = choice.plan;
+  result.exchange = front.groups[choice.estimate.group].exchange;
+  result.shares = front.shares;
+  for (const PlanFront::Choice &considered : front.choices)
+    result.considered.push_back(considered.figures);
+  result.overheadBytes = figures.overheadBytes;
+  result.stepSeconds = figures.stepSeconds;
+  result.lowered = std::move(program);
+  result.measure = std::move(measure);
   result.hostBufferBytes = 2 * batch *
                            *std::max_element(result.measure.hostBytes.begin(),
                                              result.measure.hostBytes.end());
-  result.overheadBytes = choice.overheadBytes;
-  result.stepSeconds = choice.stepSeconds;
   const auto &classes = result.measure.live.classes;
   // Without EMA, which many keep elsewhere: the comparison favours the others.
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
@@ -170,12 +249,8 @@ LogicalResult Planner::finish(PlanResult &result,
 FailureOr<PlanResult> Planner::run() {
   if (failed(readModule()))
     return failure();
-  for (StringRef precision : getPrecisions()) {
-    candidates.push_back(std::make_unique<Candidates>(
-        module, request, precision, batch, numBuckets));
-    if (failed(candidates.back()->prepare()))
-      return failure();
-  }
+  if (front.choices.empty() && failed(fillFront()))
+    return failure();
   return choose();
 }
 
@@ -199,6 +274,7 @@ static std::string findWayOut(ModuleOp module, const PlanRequest &request,
       continue;
     PlanRequest freer = request;
     freer.furtherBudgets.clear();
+    freer.front = nullptr;
     freer.timing = nullptr;
     std::string text = "leave out";
     if (freesRemat) {
@@ -227,7 +303,12 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
   bool isWhole = batch && findWholeBatchOp(differentiated);
   if (isWhole)
     pinned.microBatch = batch.getInt();
-  FailureOr<PlanResult> result = Planner(differentiated, pinned).run();
+  Planner planner(differentiated, pinned);
+  FailureOr<PlanResult> result = planner.run();
+  if (failed(result) && planner.isFrontStale()) {
+    *request.front = {};
+    result = Planner(differentiated, pinned).run();
+  }
   if (succeeded(result) && !result->fits)
     result->wayOut =
         findWayOut(differentiated, pinned, pinned.microBatch && !isWhole);

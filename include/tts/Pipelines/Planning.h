@@ -4,9 +4,8 @@
 #define TTS_PIPELINES_PLANNING_H
 
 #include "tts/Pipelines/Phases.h"
+#include "tts/Pipelines/PlanFront.h"
 #include "tts/Pipelines/StepMeasure.h"
-#include "tts/Transforms/Plan/Candidate.h"
-#include <numeric>
 
 namespace tts {
 
@@ -33,47 +32,17 @@ struct PlanRequest {
   llvm::SmallVector<double> bucketShares;
   /// To be answered besides, whatever the hardware offers.
   llvm::SmallVector<int64_t> furtherBudgets;
+  /// Kept between requests that differ in their budgets alone: filled where it
+  /// is empty, every choice lowered and packed, else looked up. Or null.
+  PlanFront *front = nullptr;
   /// Where the candidates and the plan's phases get timers; or null.
   mlir::TimingScope *timing = nullptr;
-};
-
-/// One choice for all buckets that the planner had.
-struct ConsideredChoice {
-  std::string precision;
-  /// By bucket; `recomputedParts` are floating-point operations done again, as
-  /// a part of those of a step without.
-  llvm::SmallVector<int64_t> microBatches;
-  llvm::SmallVector<double> recomputedParts;
-  /// How much is computed again in the bucket where that is most.
-  enum class Remat { None, ElementWise, Partial, Most } remat = Remat::None;
-  /// The peak, what of it is outside the arena, and what is live inside at the
-  /// peak of the largest bucket; the rest is unused then.
-  int64_t peakBytes = 0, overheadBytes = 0;
-  plan::ClassBytes classes = {};
-  double stepSeconds = 0;
-  /// Lowered and packed; else all figures are estimates.
-  bool isExact = false;
-
-  int64_t unusedBytes() const {
-    return peakBytes -
-           std::accumulate(classes.begin(), classes.end(), overheadBytes);
-  }
 };
 
 /// Which choice a budget gets, or none.
 struct BudgetAnswer {
   int64_t budget = 0;
   std::optional<size_t> choice;
-};
-
-/// What ranks exchange in one update, of each of them.
-struct Exchange {
-  int64_t ranks = 1;
-  /// Sent while the gradients are summed, and how long that takes.
-  int64_t allReduceBytes = 0;
-  double allReduceSeconds = 0;
-  /// Held by the collective library outside the arena.
-  int64_t bufferBytes = 0;
 };
 
 /// A chosen plan with its exact figures; all are a rank's.

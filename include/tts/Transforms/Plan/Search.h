@@ -70,6 +70,10 @@ public:
   Search(int64_t batch, Fixed fixed, double updateSeconds,
          llvm::ArrayRef<BucketEstimates> buckets);
 
+  /// Choices as a search has left them.
+  explicit Search(std::vector<JointEstimate> choices)
+      : joint(std::move(choices)) {}
+
   /// The choices of several searches (of one precision each) in one order;
   /// `group` tells where a choice comes from.
   static Search merge(llvm::ArrayRef<Search> searches);
