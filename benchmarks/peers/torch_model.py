@@ -39,6 +39,13 @@ class Conv1d(nn.Module):
         return F.conv1d(x.transpose(1, 2), self.weight, self.bias, padding=padding).transpose(1, 2)
 
 
+class LayerNorm(nn.LayerNorm):
+    """In fp32 under autocast, too: PyTorch 1.13 takes no half input with weights in fp32."""
+
+    def forward(self, x):
+        return super().forward(x.float())
+
+
 class Attention(nn.Module):
     def __init__(self, channels, heads):
         super().__init__()
@@ -72,9 +79,9 @@ class Block(nn.Module):
     def __init__(self, c):
         super().__init__()
         self.attention = Attention(c.channels, c.heads)
-        self.attention_norm = nn.LayerNorm(c.channels)
+        self.attention_norm = LayerNorm(c.channels)
         self.ffn = FeedForward(c.channels, c.filter, c.kernels)
-        self.ffn_norm = nn.LayerNorm(c.channels)
+        self.ffn_norm = LayerNorm(c.channels)
         self.rate = c.dropout
 
     def forward(self, x, keep):
@@ -90,9 +97,9 @@ class VariancePredictor(nn.Module):
     def __init__(self, c):
         super().__init__()
         self.conv1 = Conv1d(c.channels, c.variance_filter, c.variance_kernel)
-        self.norm1 = nn.LayerNorm(c.variance_filter)
+        self.norm1 = LayerNorm(c.variance_filter)
         self.conv2 = Conv1d(c.variance_filter, c.variance_filter, c.variance_kernel)
-        self.norm2 = nn.LayerNorm(c.variance_filter)
+        self.norm2 = LayerNorm(c.variance_filter)
         self.linear = nn.Linear(c.variance_filter, 1)
         self.rate = c.variance_dropout
 
