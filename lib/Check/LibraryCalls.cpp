@@ -141,6 +141,26 @@ static void checkConv1d(const Table &table, const TtsEntry &entry,
   }
 }
 
+/// Arrays of one float type that become their sums, and room for messages.
+static void checkAllReduce(const Table &table, const TtsEntry &entry,
+                           const std::string &label, Report &report) {
+  if (entry.num_operands < 2 || entry.num_scalars != 0)
+    return report.fail(label, "an all_reduce without arrays and room");
+  const TtsOperand *operands = &table.operands[entry.first_operand];
+  const TtsOperand &room = operands[entry.num_operands - 1];
+  const int64_t dtype = operands[0].dtype;
+  if (dtype != TTS_F32 && dtype != TTS_F64)
+    report.fail(label, "an all_reduce of something else than F32 or F64");
+  for (uint32_t i = 0; i + 1 < entry.num_operands; ++i)
+    checkOperand(operands[i], operands[i].size, dtype, TTS_READ_WRITE,
+                 "operand " + std::to_string(i) + " of an all_reduce ", label,
+                 report);
+  // Two messages out and two in, of an element at least.
+  checkOperand(room, std::max<uint64_t>(room.size, 4 * floatSize(dtype)),
+               TTS_BYTES, TTS_WRITE, "the room of an all_reduce ", label,
+               report);
+}
+
 void tts::check::checkLibraryCalls(const Table &table, Report &report) {
   for (uint32_t p = 0; p < table.programs.size(); ++p)
     for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
@@ -153,6 +173,8 @@ void tts::check::checkLibraryCalls(const Table &table, Report &report) {
         checkGemm(table, entry, table.entryLabel(p, e), report);
       else if (name == "rt.conv1d")
         checkConv1d(table, entry, table.entryLabel(p, e), report);
+      else if (name == "rt.all_reduce")
+        checkAllReduce(table, entry, table.entryLabel(p, e), report);
       else
         report.fail(table.entryLabel(p, e),
                     "calls '" + name + "', which no runtime has");

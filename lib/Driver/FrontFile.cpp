@@ -58,7 +58,8 @@ json::Value groupJson(const PlanFront::Group &group) {
                 {"buffer_bytes", e.bufferBytes}};
 }
 
-bool readGroup(const json::Value &value, PlanFront::Group &group, json::Path path) {
+bool readGroup(const json::Value &value, PlanFront::Group &group,
+               json::Path path) {
   plan::JointSettings &s = group.settings;
   Exchange &e = group.exchange;
   ObjectMapper mapper(value, path);
@@ -92,24 +93,23 @@ json::Value choiceJson(const PlanFront::Choice &choice) {
                 {"exact", f.isExact}};
 }
 
-bool readChoice(const json::Value &value, PlanFront::Choice &choice, json::Path path,
-                MLIRContext &context) {
+bool readChoice(const json::Value &value, PlanFront::Choice &choice,
+                json::Path path, MLIRContext &context) {
   ConsideredChoice &f = choice.figures;
   std::string plan;
   int64_t remat = 0, group = 0;
   ObjectMapper mapper(value, path);
-  bool isRead = mapper && mapper.map("plan", plan) &&
-                mapper.map("group", group) &&
-                mapper.map("least_bytes", choice.estimate.leastBytes) &&
-                mapper.map("precision", f.precision) &&
-                mapList(mapper, "micro_batches", f.microBatches) &&
-                mapList(mapper, "recomputed_parts", f.recomputedParts) &&
-                mapper.map("remat", remat) &&
-                mapper.map("peak_bytes", f.peakBytes) &&
-                mapper.map("overhead_bytes", f.overheadBytes) &&
-                mapList(mapper, "classes", f.classes) &&
-                mapper.map("step_seconds", f.stepSeconds) &&
-                mapper.map("exact", f.isExact);
+  bool isRead =
+      mapper && mapper.map("plan", plan) && mapper.map("group", group) &&
+      mapper.map("least_bytes", choice.estimate.leastBytes) &&
+      mapper.map("precision", f.precision) &&
+      mapList(mapper, "micro_batches", f.microBatches) &&
+      mapList(mapper, "recomputed_parts", f.recomputedParts) &&
+      mapper.map("remat", remat) && mapper.map("peak_bytes", f.peakBytes) &&
+      mapper.map("overhead_bytes", f.overheadBytes) &&
+      mapList(mapper, "classes", f.classes) &&
+      mapper.map("step_seconds", f.stepSeconds) &&
+      mapper.map("exact", f.isExact);
   if (!isRead)
     return false;
   choice.estimate.group = group;

@@ -14,11 +14,12 @@
 
 namespace tts::rt {
 
-/// The exit codes of CONTRACT.md that a single rank can end with.
+/// The exit codes of CONTRACT.md.
 enum class Exit {
   Ok = 0,
   BadInput = 1,
   BadUsage = 2,
+  PeerFailed = 4,
   CannotContinue = 5,
   Interrupted = 6,
   Refused = 7,

@@ -164,8 +164,9 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
       damaged("version " + json["version"].dump() + " is not 1");
     batch = json.at("batch").get<int64_t>();
     threads = json.at("threads").get<int>();
-    if (batch < 1 || threads < 1)
-      damaged("batch and threads must be at least 1");
+    ranks = json.value("ranks", 1);
+    if (batch < 1 || threads < 1 || ranks < 1)
+      damaged("batch, threads and ranks must be at least 1");
     featuresHash = json.value("features_hash", std::string());
     wholeBatch = json.value("whole_batch", std::string());
     budgetBytes = json.value("budget_bytes", uint64_t(0));

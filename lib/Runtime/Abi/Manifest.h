@@ -93,8 +93,8 @@ struct Manifest {
 
   const Tensor *scalar(const std::string &name) const;
 
-  int64_t batch = 0;
-  int threads = 1;
+  int64_t batch = 0; ///< utterances of an update, over all ranks
+  int threads = 1, ranks = 1;
   std::string wholeBatch;   ///< layer that needs an update in one micro-batch
   std::string featuresHash; ///< of the corpus the model was made for, or empty
   uint64_t budgetBytes = 0, peakBytes = 0, overheadBytes = 0;

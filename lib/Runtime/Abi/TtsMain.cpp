@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Collectives/World.h"
 #include "Runtime/Memory/Machine.h"
 #include "Runtime/Train/Infer.h"
 #include "Runtime/Train/Signals.h"
@@ -20,9 +21,14 @@ using namespace tts::rt;
 
 namespace {
 
-int complain(Exit code, const std::string &text) {
+/// "rank 1: " where there are several.
+std::string rankText(const World &world) {
+  return world.ranks() == 1 ? ""
+                            : "rank " + std::to_string(world.rank()) + ": ";
+}
+
+void complain(const std::string &text) {
   std::fprintf(stderr, "error: %s\n", text.c_str());
-  return int(code);
 }
 
 /// libgomp's threads wait for each other by spinning 300,000 times (13 ms),
@@ -48,7 +54,20 @@ void checkMemory(const Manifest &manifest) {
                 "--memory-budget");
 }
 
-void run(int argc, char **argv) {
+/// The ranks that the program was planned for; throws if others were started.
+void joinWorld(const Manifest &manifest, World &world) {
+  Launch launch = findLaunch(std::getenv);
+  checkLaunch(launch, manifest.ranks);
+  if (launch.ranks == 1)
+    return;
+  if (!tts_make_transport)
+    throw Error(Exit::Refused, "executable", "it was linked without MPI",
+                "recompile the model with this version of tts-compile");
+  world = World(std::unique_ptr<Transport>(
+      tts_make_transport(launch.rank, launch.ranks)));
+}
+
+void run(int argc, char **argv, World &world) {
   // One heap: the few small allocations of threads need no 64 MB of address
   // space each.
   mallopt(M_ARENA_MAX, 1);
@@ -63,25 +82,32 @@ void run(int argc, char **argv) {
   checkMemory(manifest);
   if (!options.infer.empty())
     return runInference(options, tts_table, tts_kernels);
+  joinWorld(manifest, world);
   catchInterrupts();
-  Run(options, tts_table, tts_kernels).run();
+  Run(options, tts_table, tts_kernels, world).run();
 }
 
 } // namespace
 
 int tts_main(int argc, char **argv) {
   startWithShortSpins(argv);
+  World world;
+  auto end = [&](Exit code, const std::string &text) {
+    complain(rankText(world) + text);
+    world.announceFailure(int(code));
+    return int(code);
+  };
   try {
-    run(argc, argv);
+    run(argc, argv, world);
     return 0;
   } catch (const Error &e) {
-    return complain(e.code, e.what());
+    return end(e.code, e.what());
   } catch (const std::bad_alloc &) {
-    return complain(Exit::Refused,
-                    "memory: the system has none left; free memory or "
-                    "recompile with a smaller --memory-budget");
+    return end(Exit::Refused,
+               "memory: the system has none left; free memory or recompile "
+               "with a smaller --memory-budget");
   } catch (const std::exception &e) {
-    return complain(Exit::Refused,
-                    std::string("runtime: ") + e.what() + "; report this");
+    return end(Exit::Refused,
+               std::string("runtime: ") + e.what() + "; report this");
   }
 }

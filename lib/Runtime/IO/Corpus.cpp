@@ -170,9 +170,10 @@ uint64_t Corpus::inputBytes(uint32_t utterance,
 }
 
 void Corpus::read(uint32_t utterance, size_t input, void *data) const {
+  uint64_t bytes = inputBytes(utterance, inputs[input]);
   shards[shardOf[utterance]].readAt(
-      data, inputBytes(utterance, inputs[input]),
-      offsets[size_t(utterance) * inputs.size() + input]);
+      data, bytes, offsets[size_t(utterance) * inputs.size() + input]);
+  readBytes += bytes;
 }
 
 } // namespace tts::rt

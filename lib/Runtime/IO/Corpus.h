@@ -12,6 +12,7 @@
 
 #include "Runtime/Abi/DType.h"
 #include "Runtime/IO/File.h"
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ public:
   uint64_t inputBytes(uint32_t utterance, const CorpusInput &input) const;
   /// Reads one tensor of an utterance: inputBytes().
   void read(uint32_t utterance, size_t input, void *data) const;
+  /// By all calls of read.
+  uint64_t bytesRead() const { return readBytes; }
 
   /// A hash of all ids in order: which corpus a data position belongs to.
   uint64_t identity() const { return idHash; }
@@ -76,7 +79,8 @@ private:
   std::vector<int32_t> extents;    ///< utterance × dims
   std::vector<uint64_t> offsets;   ///< utterance × inputs, in the shard's file
   std::vector<uint32_t> idOffsets; ///< per utterance, into idText
-  std::string idText;              ///< ids, each NUL-terminated
+  mutable std::atomic<uint64_t> readBytes{0};
+  std::string idText; ///< ids, each NUL-terminated
   uint64_t idHash = 0;
 };
 

@@ -50,14 +50,16 @@ uint64_t hostBytesOf(const Corpus &corpus, const Inputs &inputs, uint32_t u) {
 } // namespace
 
 Loader::Loader(const Corpus &corpus, const Manifest &manifest, uint64_t seed,
-               DataPosition start)
+               DataPosition start, Share share)
     : corpus(corpus), manifest(manifest), inputs(corpus, manifest),
-      bucketOf(inputs.assignBuckets()),
+      bucketOf(inputs.assignBuckets()), share(share),
       order(corpus.train.shardSizes, corpus.train.first, seed),
       batches(bucketShapes(manifest), size_t(manifest.batch)),
       batchesOfCaller(batches) {
+  Order shards(corpus.validation.shardSizes, corpus.validation.first, seed);
   for (uint32_t u = corpus.validation.first; u < corpus.validation.end; ++u)
-    validationOrder.push_back(u);
+    if (shards.isIn(share, u))
+      validationOrder.push_back(u);
   std::stable_sort(
       validationOrder.begin(), validationOrder.end(),
       [&](uint32_t a, uint32_t b) { return bucketOf[a] < bucketOf[b]; });
@@ -125,6 +127,7 @@ void Loader::allocate() {
                 "free memory or recompile with a smaller --memory-budget");
   host = static_cast<char *>(map);
   std::memset(host, 0, 2 * halfBytes);
+  taken.resize(batch);
   for (int i = 0; i < 2; ++i) {
     slots[i].utterances.reserve(batch);
     slots[i].microBatches.reserve(batch + manifest.buckets.size());
@@ -153,14 +156,16 @@ void Loader::readAll(HostBatch &batch) {
 }
 
 void Loader::plan(HostBatch &batch) {
-  size_t count = size_t(manifest.batch);
-  batch.utterances.resize(count);
   DataPosition before = order.position();
   bool turned = before.taken == corpus.train.size();
   batch.epoch = before.epoch + (turned ? 1 : 0);
-  order.take(batch.utterances.data(), count);
+  order.take(taken.data(), taken.size());
   batch.after = order.position();
-  batches.cut(batch.utterances.data(), count, bucketOf.data(),
+  batch.utterances.clear();
+  for (uint32_t u : taken)
+    if (order.isIn(share, u))
+      batch.utterances.push_back(u);
+  batches.cut(batch.utterances.data(), batch.utterances.size(), bucketOf.data(),
               batch.microBatches);
 }
 

@@ -19,7 +19,8 @@
 
 namespace tts::rt {
 
-/// The utterances of one update (or of a part of validation), in host memory.
+/// The share's utterances of one update (or of a part of validation), in host
+/// memory.
 struct HostBatch {
   std::vector<uint32_t> utterances; ///< by micro-batch
   std::vector<MicroBatch> microBatches;
@@ -32,8 +33,9 @@ struct HostBatch {
 
 class Loader {
 public:
+  /// Takes all of an update, or a share of it.
   Loader(const Corpus &corpus, const Manifest &manifest, uint64_t seed,
-         DataPosition start);
+         DataPosition start, Share share = {});
   ~Loader();
   Loader(const Loader &) = delete;
   Loader &operator=(const Loader &) = delete;
@@ -46,7 +48,8 @@ public:
   /// Fills the inputs of micro-batch i.
   void fill(const HostBatch &batch, size_t i, const Arena &arena) const;
 
-  /// The validation split, ordered so that few micro-batches are partial.
+  /// The share's part of the validation split, ordered so that few
+  /// micro-batches are partial.
   const std::vector<uint32_t> &validation() const { return validationOrder; }
   const std::vector<uint8_t> &buckets() const { return bucketOf; }
   uint64_t hostBytes() const { return 2 * halfBytes; }
@@ -63,8 +66,10 @@ private:
   Inputs inputs;
   std::vector<uint8_t> bucketOf; ///< per utterance
   std::vector<uint32_t> validationOrder;
+  Share share;
   Order order;
-  Batches batches; ///< the thread's
+  std::vector<uint32_t> taken; ///< an update's utterances, of all shares
+  Batches batches;             ///< the thread's
   Batches batchesOfCaller;
   char *host = nullptr;
   uint64_t halfBytes = 0;

@@ -40,6 +40,12 @@ Order::Order(std::vector<uint32_t> sizes, uint32_t first, uint64_t seed)
     total += size;
   }
   shards.resize(shardSizes.size());
+  std::iota(shards.begin(), shards.end(), 0);
+  shuffle(shards.data(), uint32_t(shards.size()),
+          orderKey(seed, 0, theShardsThemselves));
+  visits.resize(shards.size());
+  for (uint32_t place = 0; place < shards.size(); ++place)
+    visits[shards[place]] = place;
   shuffled.resize(total);
   stream.resize(total);
   shuffleEpoch(0);
@@ -52,20 +58,24 @@ void Order::seek(DataPosition position) {
 
 void Order::shuffleEpoch(uint64_t epoch) {
   std::iota(shuffled.begin(), shuffled.end(), first);
-  std::iota(shards.begin(), shards.end(), 0);
   uint32_t longest = 0;
   for (uint32_t s = 0; s < shards.size(); ++s) {
     shuffle(shuffled.data() + shardStarts[s], shardSizes[s],
             orderKey(seed, epoch, s));
     longest = std::max(longest, shardSizes[s]);
   }
-  shuffle(shards.data(), uint32_t(shards.size()),
-          orderKey(seed, epoch, theShardsThemselves));
   size_t out = 0;
   for (uint32_t round = 0; round < longest; ++round)
     for (uint32_t s : shards)
       if (round < shardSizes[s])
         stream[out++] = shuffled[shardStarts[s] + round];
+}
+
+bool Order::isIn(const Share &share, uint32_t utterance) const {
+  auto after = std::upper_bound(shardStarts.begin(), shardStarts.end(),
+                                utterance - first);
+  size_t shard = size_t(after - shardStarts.begin()) - 1;
+  return visits[shard] % share.ranks == share.rank;
 }
 
 void Order::take(uint32_t *out, size_t count) {

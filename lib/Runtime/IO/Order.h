@@ -1,9 +1,10 @@
 //===- Order.h - the seeded order of training ----------------------------===//
 //
 // Epoch e: inside shard s a permutation seeded by (seed, e, s); the shards are
-// visited round-robin in an order seeded by (seed, e). The stream of utterances
+// visited round-robin in an order seeded by the seed. The stream of utterances
 // runs through the epochs without dropping or repeating one; a position in it
-// is two numbers.
+// is two numbers. Neighbours in the order of shards belong to different ranks,
+// so each takes its share of any stretch of the stream from its own shards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,11 @@ struct DataPosition {
   }
 };
 
+/// A rank's part of the data: every `ranks`-th shard in the order of visits.
+struct Share {
+  uint32_t rank = 0, ranks = 1;
+};
+
 class Order {
 public:
   /// Utterances are numbered from `first` on, shard by shard.
@@ -34,6 +40,8 @@ public:
   DataPosition position() const { return at; }
   /// Takes the next `count` utterances. Allocates nothing.
   void take(uint32_t *out, size_t count);
+  /// Whether an utterance is in one of the share's shards.
+  bool isIn(const Share &share, uint32_t utterance) const;
 
 private:
   void shuffleEpoch(uint64_t epoch);
@@ -43,7 +51,8 @@ private:
   uint32_t first;
   uint64_t seed;
   DataPosition at;
-  std::vector<uint32_t> shards;   ///< this epoch's order of shards
+  std::vector<uint32_t> shards;   ///< in the order of visits
+  std::vector<uint32_t> visits;   ///< by shard: its place in that order
   std::vector<uint32_t> shuffled; ///< each shard's utterances, permuted
   std::vector<uint32_t> stream;   ///< this epoch's utterances in order
 };

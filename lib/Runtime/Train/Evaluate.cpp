@@ -23,6 +23,14 @@ void checkEvaluable(const Model &model, const Corpus &corpus) {
                 "train without --eval-every or prepare a larger corpus");
 }
 
+static void addOverRanks(World &world, Evaluation &result) {
+  double utterances = double(result.utterances);
+  world.sum(result.losses.data(), result.losses.size());
+  world.sum(result.denominators.data(), result.denominators.size());
+  world.sum(&utterances, 1);
+  result.utterances = uint64_t(utterances);
+}
+
 void evaluate(Model &model, Loader &loader,
               const std::vector<uint32_t> &utterances, Evaluation &result,
               const Ran &ran) {
@@ -46,6 +54,8 @@ void evaluate(Model &model, Loader &loader,
         ran(batch, i);
     }
   }
+  if (model.world)
+    addOverRanks(*model.world, result);
   result.loss = 0;
   for (size_t l = 0; l < result.losses.size(); ++l) {
     double d = result.denominators[l];

@@ -8,6 +8,7 @@
 
 #include "Runtime/Train/Metrics.h"
 #include "Runtime/Abi/Error.h"
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -140,17 +141,51 @@ void Metrics::evaluation(int64_t step, double loss,
   events.end();
 }
 
-void Metrics::final(const FinalMetrics &m) {
+std::array<double, FinalMetrics::count> FinalMetrics::numbers() const {
+  return {double(plannedPeak),
+          double(measuredPeak),
+          double(peakAfterFirstUpdate),
+          double(plannedArena),
+          double(arenaHighWater),
+          double(largeAllocations),
+          double(bytesRead),
+          double(bytesSent),
+          startSeconds};
+}
+
+FinalMetrics FinalMetrics::fromNumbers(const double *n) {
+  auto whole = [&](int i) { return uint64_t(n[i]); };
+  return {whole(0), whole(1), whole(2), whole(3), whole(4),
+          whole(5), whole(6), whole(7), n[8]};
+}
+
+static Json figuresJson(const FinalMetrics &m) {
+  return {{"planned_peak_bytes", m.plannedPeak},
+          {"measured_peak_bytes", m.measuredPeak},
+          {"peak_after_first_update_bytes", m.peakAfterFirstUpdate},
+          {"planned_arena_bytes", m.plannedArena},
+          {"arena_high_water_bytes", m.arenaHighWater},
+          {"large_allocations_after_start", m.largeAllocations},
+          {"corpus_bytes_read", m.bytesRead},
+          {"bytes_sent", m.bytesSent},
+          {"start_seconds", m.startSeconds}};
+}
+
+void Metrics::final(const std::vector<FinalMetrics> &ranks) {
   if (!file.isOpen())
     return;
-  Json json = {{"final", true},
-               {"planned_peak_bytes", m.plannedPeak},
-               {"measured_peak_bytes", m.measuredPeak},
-               {"peak_after_first_update_bytes", m.peakAfterFirstUpdate},
-               {"planned_arena_bytes", m.plannedArena},
-               {"arena_high_water_bytes", m.arenaHighWater},
-               {"large_allocations_after_start", m.largeAllocations},
-               {"start_seconds", m.startSeconds}};
+  std::array<double, FinalMetrics::count> most = ranks.front().numbers();
+  Json all = Json::array();
+  for (const FinalMetrics &rank : ranks) {
+    std::array<double, FinalMetrics::count> numbers = rank.numbers();
+    for (size_t i = 0; i < most.size(); ++i)
+      most[i] = std::max(most[i], numbers[i]);
+    all.push_back(figuresJson(rank));
+  }
+  Json json = {{"final", true}};
+  json.update(figuresJson(FinalMetrics::fromNumbers(most.data())));
+  if (ranks.size() > 1)
+    json["ranks"] = all;
   file.write(json.dump() + "\n");
 }
 

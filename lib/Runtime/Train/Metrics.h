@@ -12,6 +12,7 @@
 #include "Runtime/Abi/Manifest.h"
 #include "Runtime/IO/File.h"
 #include "Runtime/Train/EventFile.h"
+#include <array>
 #include <vector>
 
 namespace tts::rt {
@@ -28,11 +29,19 @@ struct UpdateMetrics {
   double lossScale; ///< of the try that went well
 };
 
+/// One rank's figures at its end.
 struct FinalMetrics {
   uint64_t plannedPeak, measuredPeak, peakAfterFirstUpdate;
   uint64_t plannedArena, arenaHighWater;
   uint64_t largeAllocations;
+  uint64_t bytesRead;  ///< of the corpus
+  uint64_t bytesSent;  ///< to other ranks: gradients and states
   double startSeconds; ///< from the process's start to the first update's
+
+  /// As doubles, which hold bytes below 2^53 exactly, to cross between ranks.
+  static constexpr size_t count = 9;
+  std::array<double, count> numbers() const;
+  static FinalMetrics fromNumbers(const double *numbers);
 };
 
 /// What becomes of the lines that another run left in the directory.
@@ -52,7 +61,9 @@ public:
   void update(const UpdateMetrics &m);
   void evaluation(int64_t step, double loss, const std::vector<double> &losses,
                   uint64_t utterances, double seconds);
-  void final(const FinalMetrics &m);
+  /// Of all ranks: the largest figures, and each by itself where they are
+  /// several.
+  void final(const std::vector<FinalMetrics> &ranks);
 
 private:
   const Manifest &manifest;

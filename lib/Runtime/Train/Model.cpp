@@ -28,10 +28,11 @@ bool isPerBucket(TtsProgramKind kind) {
 
 } // namespace
 
-Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels)
+Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels,
+             World *world)
     : table(blob, blobBytes), manifest(table.manifest(), table.arenaBytes()),
       arena(table.arenaBytes(), manifest.threads),
-      executor(table, kernels, arena, manifest.threads) {
+      executor(table, kernels, arena, manifest.threads, world), world(world) {
   size_t buckets = manifest.buckets.size();
   programIndex.assign((TTS_PROGRAM_INFER + 1) * (buckets + 1), none);
   for (uint32_t i = 0; i < table.programs.size(); ++i) {

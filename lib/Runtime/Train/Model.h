@@ -22,7 +22,9 @@ class Model {
 public:
   /// Checks the table, commits the arena, makes the primitives, rehearses, and
   /// leaves the arena zero. Throws Exit::Refused.
-  Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels);
+  /// `world` is needed by a model of several ranks.
+  Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels,
+        World *world = nullptr);
 
   /// Runs the program of that kind; `bucket` is ignored for zero and update.
   void run(TtsProgramKind kind, uint32_t bucket);
@@ -42,6 +44,7 @@ public:
   const Manifest manifest;
   Arena arena;
   Executor executor;
+  World *const world; ///< null: one rank
 
   /// Scalars that every update touches, resolved once.
   struct LossScalars {

@@ -21,8 +21,9 @@ void put(const char *text, size_t length) {
 
 } // namespace
 
-Progress::Progress(int64_t first, int64_t last)
-    : terminal(isatty(STDOUT_FILENO)), first(first), last(last),
+Progress::Progress(int64_t first, int64_t last, Of of)
+    : terminal(of == Of::Alone && isatty(STDOUT_FILENO)),
+      isShown(of != Of::OtherRank), first(first), last(last),
       start(std::chrono::steady_clock::now()) {}
 
 void Progress::redraw(const char *text, int length) {
@@ -43,6 +44,8 @@ void Progress::microBatch(int64_t step, size_t done, size_t all) {
 }
 
 void Progress::update(const UpdateMetrics &m) {
+  if (!isShown)
+    return;
   std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - start;
   double left = spent.count() / double(m.step - first) *
@@ -70,6 +73,8 @@ void Progress::evaluation(int64_t step, double loss) {
 }
 
 void Progress::note(const char *text) {
+  if (!isShown)
+    return;
   end();
   put(text, std::strlen(text));
   put("\n", 1);

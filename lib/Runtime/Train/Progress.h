@@ -15,8 +15,11 @@ namespace tts::rt {
 
 class Progress {
 public:
+  /// Of a run alone: redrawn on a terminal, lines elsewhere. Of the first of
+  /// several ranks: lines, since mpirun gives a terminal to whatever reads it.
+  enum class Of { Alone, FirstRank, OtherRank };
   /// `first` updates were done before, `last` ends the run.
-  Progress(int64_t first, int64_t last);
+  Progress(int64_t first, int64_t last, Of of = Of::Alone);
 
   /// `done` of `all` micro-batches of update `step`.
   void microBatch(int64_t step, size_t done, size_t all);
@@ -30,7 +33,7 @@ public:
 private:
   void redraw(const char *text, int length);
 
-  bool terminal;
+  bool terminal, isShown;
   int64_t first, last;
   std::chrono::steady_clock::time_point start;
   char shown[160] = ""; ///< the last update's figures

@@ -37,11 +37,24 @@ template <typename T> bool anyNonFinite(const char *data, uint64_t bytes) {
   return false;
 }
 
+Progress::Of progressOf(const World &world) {
+  return world.ranks() == 1 ? Progress::Of::Alone
+         : world.isFirst()  ? Progress::Of::FirstRank
+                            : Progress::Of::OtherRank;
+}
+
 } // namespace
 
-Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
-    : options(o), corpus(o.data), model(blob, 0, kernels), result(model),
-      evaluation(model) {
+Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
+         World &world)
+    : options(o), world(world), corpus(o.data),
+      model(blob, 0, kernels, world.messages() ? &world : nullptr),
+      result(model), evaluation(model) {
+  if (world.ranks() > 1 &&
+      !(options.dumpOutputs.empty() && options.dumpOrder.empty()))
+    throw Error(Exit::BadUsage, "--dump-outputs, --dump-order",
+                "several ranks would write one file",
+                "use a program of one rank");
   restore();
   state.lossScale.enabled = hasLossScale(model);
   state.lossScale.interval = options.lossScaleInterval;
@@ -52,7 +65,7 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
   if (options.evalEvery || options.evaluate)
     checkEvaluable(model, corpus);
   bool trains = !options.evaluate && options.dumpOrder.empty();
-  if (trains && !options.checkpointDir.empty()) {
+  if (trains && !options.checkpointDir.empty() && world.isFirst()) {
     checkpoints = std::make_unique<Checkpoints>(
         options.checkpointDir, model.manifest, model.arena, options.keep);
     if (!options.resume && !checkpoints->empty())
@@ -60,14 +73,15 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
                   options.checkpointDir + " holds another run's checkpoints",
                   "add --resume or choose an empty directory");
   }
-  loader = std::make_unique<Loader>(corpus, model.manifest, state.seed,
-                                    state.position);
+  loader = std::make_unique<Loader>(
+      corpus, model.manifest, state.seed, state.position,
+      Share{uint32_t(world.rank()), uint32_t(world.ranks())});
   OlderLines older = !trains          ? OlderLines::Kept
                      : options.resume ? OlderLines::UpToStep
                                       : OlderLines::Dropped;
-  metrics =
-      std::make_unique<Metrics>(options.logDir, model.manifest, older,
-                                state.step, trains && options.tensorBoard);
+  metrics = std::make_unique<Metrics>(world.isFirst() ? options.logDir : "",
+                                      model.manifest, older, state.step,
+                                      trains && options.tensorBoard);
   buckets.reserve(size_t(model.manifest.batch) + model.manifest.buckets.size());
   if (size_t wild = model.executor.wildGemms())
     std::fprintf(stderr,
@@ -75,6 +89,7 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels)
                  "allocates in every call\n",
                  wild);
   countLargeAllocations();
+  world.start();
 }
 
 void Run::restore() {
@@ -123,14 +138,18 @@ void Run::run() {
 void Run::train() {
   Clock::time_point start = Clock::now();
   startSeconds = secondsSinceStart();
-  progress = std::make_unique<Progress>(state.step, options.steps);
+  progress =
+      std::make_unique<Progress>(state.step, options.steps, progressOf(world));
   bool unlimited = options.steps == 0 && options.maxSeconds > 0;
   while (unlimited || state.step < options.steps) {
     oneUpdate();
     bool last = !unlimited && state.step >= options.steps;
-    bool stop = interrupted();
-    bool late =
-        options.maxSeconds > 0 && secondsSince(start) >= options.maxSeconds;
+    // One rank's is all ranks': they leave the loop together.
+    double ends[] = {double(interrupted()),
+                     double(options.maxSeconds > 0 &&
+                            secondsSince(start) >= options.maxSeconds)};
+    world.sum(ends, 2);
+    bool stop = ends[0] > 0, late = ends[1] > 0;
     if (options.evalEvery &&
         (state.step % options.evalEvery == 0 || last || (late && !stop)))
       validate();
@@ -172,15 +191,17 @@ void Run::oneUpdate() {
     stopNonFinite(batch, micro, scalars);
   state.step = step;
   state.position = batch.after;
+  double frames[] = {double(batch.frames), double(batch.paddedFrames)};
+  world.sum(frames, 2);
   UpdateMetrics m{step,
                   batch.epoch,
                   result.loss,
                   &result.losses,
                   lr,
                   result.gradNorm,
-                  batch.utterances.size(),
-                  batch.frames,
-                  batch.paddedFrames,
+                  uint64_t(model.manifest.batch),
+                  uint64_t(frames[0]),
+                  uint64_t(frames[1]),
                   secondsSince(start),
                   skipped,
                   scalars.lossScale};
@@ -237,7 +258,8 @@ void Run::validate() {
   if (!options.saveBest.empty() && evaluation.loss < state.bestLoss) {
     state.bestLoss = evaluation.loss;
     state.bestStep = state.step;
-    checkpoints->saveBest(state);
+    if (checkpoints)
+      checkpoints->saveBest(state);
   }
 }
 
@@ -257,9 +279,28 @@ void Run::finish() {
                  "warning: the measured peak of %" PRIu64
                  " bytes is over the budget of %" PRIu64 "\n",
                  peak, model.manifest.budgetBytes);
-  metrics->final({model.manifest.peakBytes, peak, peakAfterFirstUpdate,
-                  model.table.arenaBytes(), model.executor.highWater(),
-                  largeAllocationsAfterStart(), startSeconds});
+  std::vector<FinalMetrics> ranks = gatherFigures();
+  metrics->final(ranks);
+  world.meet(); // no rank ends while another still writes
+}
+
+/// Of every rank, in their order.
+std::vector<FinalMetrics> Run::gatherFigures() {
+  FinalMetrics own{model.manifest.peakBytes,
+                   peakResidentBytes(),
+                   peakAfterFirstUpdate,
+                   model.table.arenaBytes(),
+                   model.executor.highWater(),
+                   largeAllocationsAfterStart(),
+                   corpus.bytesRead(),
+                   world.bulkBytesSent(),
+                   startSeconds};
+  std::vector<FinalMetrics> ranks(size_t(world.ranks()));
+  auto numbers = own.numbers();
+  const double *all = world.gather(numbers.data(), numbers.size());
+  for (size_t r = 0; r < ranks.size(); ++r)
+    ranks[r] = FinalMetrics::fromNumbers(all + r * numbers.size());
+  return ranks;
 }
 
 } // namespace tts::rt

@@ -24,7 +24,8 @@ class Run {
 public:
   /// Reads the corpus index, commits the arena and sets the weights. After it
   /// nothing large is allocated.
-  Run(const Options &options, const void *blob, const TtsKernel *kernels);
+  Run(const Options &options, const void *blob, const TtsKernel *kernels,
+      World &world);
 
   /// Trains to the last update, or evaluates, as the options say. Throws Error
   /// for every other end.
@@ -36,6 +37,7 @@ private:
   void evaluateOnly();
   void dumpOrder();
   void oneUpdate();
+  std::vector<FinalMetrics> gatherFigures();
   void validate();
   void save();
   void finish();
@@ -45,6 +47,7 @@ private:
   std::string firstNonFinite() const;
 
   Options options;
+  World &world;
   Corpus corpus;
   Model model;
   RunState state;

@@ -59,6 +59,8 @@ void addDenominators(Model &model, const MicroBatches &batches,
     for (size_t l = 0; l < denominators.size(); ++l)
       denominators[l] += model.readScalar(*model.losses[l].denominator);
   }
+  if (model.world)
+    model.world->sum(denominators.data(), denominators.size());
 }
 
 void addGradients(Model &model, const MicroBatches &batches,
@@ -73,6 +75,8 @@ void addGradients(Model &model, const MicroBatches &batches,
     if (batches.progress)
       batches.progress(i + 1);
   }
+  if (model.world)
+    model.world->sum(sums.data(), sums.size());
 }
 
 } // namespace

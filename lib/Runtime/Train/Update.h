@@ -54,6 +54,8 @@ void setLossWeights(Model &model, const std::vector<double> &denominators,
 /// Writes the optimizer's scalars.
 void setOptimizer(Model &model, const UpdateScalars &scalars);
 
+/// With a world the micro-batches are this rank's, losses and denominators
+/// those of all.
 void runUpdate(Model &model, const MicroBatches &batches,
                const UpdateScalars &scalars, UpdateResult &result);
 

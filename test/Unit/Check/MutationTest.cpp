@@ -323,6 +323,25 @@ TEST(Mutation, HalfCopies) {
   EXPECT_FOUND(stale, "does not write all of half_copy of");
 }
 
+TEST(Mutation, SumsOverRanks) {
+  SmallTable sound;
+  sound.makeAllReduce();
+  EXPECT_EQ(all(sound.check()).find("all_reduce"), std::string::npos)
+      << all(sound.check());
+  SmallTable readOnly;
+  readOnly.operands[readOnly.makeAllReduce().first_operand].access = TTS_READ;
+  EXPECT_FOUND(readOnly, "operand 0 of an all_reduce is accessed the wrong");
+  SmallTable whole;
+  whole.operands[whole.makeAllReduce().first_operand].dtype = TTS_I32;
+  EXPECT_FOUND(whole, "something else than F32 or F64");
+  SmallTable noRoom;
+  noRoom.removeOperand(noRoom.makeAllReduce().first_operand + 1);
+  EXPECT_FOUND(noRoom, "without arrays and room");
+  SmallTable narrow;
+  narrow.operands[narrow.makeAllReduce().first_operand + 1].size = 12;
+  EXPECT_FOUND(narrow, "has 12 bytes but 16 are touched");
+}
+
 TEST(Mutation, ConvolutionsThatTouchMore) {
   SmallTable sound;
   sound.makeConvolutions();

@@ -1,6 +1,7 @@
 // Builds the small table: states at 0, scalars at 1280, batch at 1664,
 // transients from 1920.
 #include "SmallTable.h"
+#include <algorithm>
 
 #include <cstring>
 
@@ -143,6 +144,20 @@ void SmallTable::makeConvolutions() {
     std::copy(std::begin(numbers), std::end(numbers),
               scalars.begin() + entry.first_scalar);
   }
+}
+
+TtsEntry &SmallTable::makeAllReduce() {
+  const uint32_t norm = functionIndex.at("norm");
+  functions[norm] = {text("rt.all_reduce"), TTS_FUNCTION_LIBRARY};
+  TtsEntry &entry =
+      *std::find_if(entries.begin(), entries.end(),
+                    [&](const TtsEntry &e) { return e.function == norm; });
+  entry.range = 0;
+  operands[entry.first_operand].access = TTS_READ_WRITE;
+  const TtsBuffer &ema = buffers[buffer("w.ema")];
+  operands[entry.first_operand + 1] = {ema.offset,      ema.size,  TTS_WRITE,
+                                       buffer("w.ema"), TTS_BYTES, 0};
+  return entry;
 }
 
 void SmallTable::addUpdate() {

@@ -45,6 +45,9 @@ struct SmallTable {
   void removeBuffer(uint32_t index);
   /// Every "rt.gemm" becomes an "rt.conv1d" over the same bytes.
   void makeConvolutions();
+  /// "norm" becomes an "rt.all_reduce" of the gradient, with the EMA as its
+  /// room; gives the entry.
+  TtsEntry &makeAllReduce();
   /// The certificate's list of buffers as the records say.
   void listBuffers();
 

@@ -73,6 +73,39 @@ TEST(Order, SeekIsWhereTakingWouldBe) {
   EXPECT_EQ(takeEpoch(unbroken, 800), takeEpoch(resumed, 800));
 }
 
+TEST(Order, RanksShareEveryStretchEvenly) {
+  // 64 shards of 16: while they last, a rank's share of an update differs from
+  // another's by at most one, over the end of an epoch, too.
+  std::vector<uint32_t> even(64, 16);
+  for (uint32_t ranks : {2u, 4u, 8u}) {
+    Order order(even, 5, 3);
+    for (int update = 0; update < 200; ++update) {
+      std::vector<int> counts(ranks);
+      for (uint32_t u : takeEpoch(order, 22))
+        for (uint32_t r = 0; r < ranks; ++r)
+          counts[r] += order.isIn({r, ranks}, u);
+      auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+      EXPECT_LE(*most - *least, 1) << ranks << " ranks, update " << update;
+    }
+  }
+}
+
+TEST(Order, EveryUtteranceIsOneRanks) {
+  Order order(shardSizes(), 10, 7);
+  std::vector<int> shares(3);
+  for (uint32_t u = 10; u < 1010; ++u) {
+    int owners = 0;
+    for (uint32_t r = 0; r < 3; ++r)
+      if (order.isIn({r, 3}, u)) {
+        ++owners;
+        ++shares[r];
+      }
+    ASSERT_EQ(owners, 1) << u;
+  }
+  for (int share : shares)
+    EXPECT_GT(share, 200);
+}
+
 TEST(Order, SmallerThanABatch) {
   Order order({2, 1}, 10, 1);
   std::vector<uint32_t> ids = takeEpoch(order, 7);

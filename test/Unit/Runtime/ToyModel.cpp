@@ -198,6 +198,11 @@ struct Builder {
     table.program("zero", TTS_PROGRAM_ZERO, TTS_NO_BUCKET);
     table.kernel("zero", toyZero, toyStates, {writes(gradients)});
     table.program("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
+    if (options.ranks > 1) {
+      Slot room =
+          table.buffer("messages", TTS_CLASS_COLLECTIVES, 64, TTS_BYTES);
+      table.library("rt.all_reduce", {updates(gradients), writes(room)}, {});
+    }
     table.kernel("norm", toyNorm, 1, {reads(gradients), writes(norm)});
     table.kernel(
         "adam", options.clip == 1 ? toyAdam<1000> : toyAdam<0>, toyStates,
@@ -226,6 +231,7 @@ struct Builder {
     manifest["tool"] = "TableBuilder";
     manifest["batch"] = o.batch;
     manifest["threads"] = o.threads;
+    manifest["ranks"] = o.ranks;
     manifest["precision"] = "fp32";
     if (!o.featuresHash.empty())
       manifest["features_hash"] = o.featuresHash;

@@ -32,6 +32,7 @@ struct ToyOptions {
   std::string featuresHash;
   std::string schedule = "constant";
   double phoneInit = 0;
+  int ranks = 1;
 };
 
 struct Toy {

@@ -21,6 +21,8 @@ struct Filled {
     tts::test::ToyOptions options;
     if (const char *hash = std::getenv("TOY_FEATURES_HASH"))
       options.featuresHash = hash;
+    if (const char *ranks = std::getenv("TOY_RANKS"))
+      options.ranks = std::atoi(ranks);
     tts::test::Toy toy = tts::test::makeToy(options);
     if (toy.blobBytes() > sizeof(toyTable) || toy.kernels.size() > 512)
       std::abort();

@@ -7,6 +7,7 @@
 
 #include "Runtime/Device/Cpu/Executor.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Device/Cpu/AllReduce.h"
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -34,9 +35,9 @@ void parallelFor(TtsKernel kernel, void *const *operands, int64_t range,
 }
 
 Executor::Executor(const Table &table, const TtsKernel *kernels,
-                   const Arena &arena, int threads)
+                   const Arena &arena, int threads, World *world)
     : table(table), arena(arena), threads(threads),
-      convolutions(matmuls.engine()) {
+      convolutions(matmuls.engine()), world(world) {
   omp_set_dynamic(0);
   omp_set_num_threads(threads); // before oneDNN sizes its scratch
   addresses.reserve(table.operands.size());
@@ -84,10 +85,11 @@ void Executor::prepare(uint32_t index, TtsKernel kernel) {
                   "recompile the model");
     return;
   }
-  call.library = &findLibrary(entry, where);
+  call.library = &findLibrary(entry, call.operands, where);
 }
 
 const LibraryCall &Executor::findLibrary(const TtsEntry &entry,
+                                         void *const *operands,
                                          const std::string &where) {
   std::vector<uint64_t> bytes;
   for (uint32_t o = 0; o < entry.num_operands; ++o)
@@ -98,6 +100,11 @@ const LibraryCall &Executor::findLibrary(const TtsEntry &entry,
     return matmuls.get(scalars, entry.num_scalars, bytes, where);
   if (name == "rt.conv1d")
     return convolutions.get(scalars, entry.num_scalars, bytes, where);
+  if (name == "rt.all_reduce") {
+    collectives.push_back(
+        std::make_unique<AllReduce>(table, entry, operands, world, where));
+    return *collectives.back();
+  }
   throw Error(Exit::Refused, where,
               "this runtime has no function '" + name + "'",
               "recompile the model with this version of tts-compile");

@@ -9,10 +9,12 @@
 #define TTS_RUNTIME_DEVICE_CPU_EXECUTOR_H
 
 #include "Runtime/Abi/Table.h"
+#include "Runtime/Collectives/World.h"
 #include "Runtime/Device/Cpu/Conv1d.h"
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Memory/Arena.h"
 #include "tts-runtime/Abi.h"
+#include <memory>
 #include <vector>
 
 namespace tts::rt {
@@ -39,9 +41,10 @@ struct EntryTime {
 class Executor {
 public:
   /// `kernels` has one pointer per function of the table, null for library
-  /// functions. Throws Exit::Refused for what cannot run here.
+  /// functions. Throws Exit::Refused for what cannot run here. `world` serves
+  /// collective entries; null: there are none.
   Executor(const Table &table, const TtsKernel *kernels, const Arena &arena,
-           int threads);
+           int threads, World *world);
 
   /// Runs all entries of a program (index into the table's programs). Throws
   /// Exit::Interrupted when an observer ends it.
@@ -79,7 +82,7 @@ private:
     int threads = 1;
   };
   void prepare(uint32_t entry, TtsKernel kernel);
-  const LibraryCall &findLibrary(const TtsEntry &entry,
+  const LibraryCall &findLibrary(const TtsEntry &entry, void *const *operands,
                                  const std::string &where);
   void runCall(const Call &call);
   void runTimed(const Call &call, EntryTime &time);
@@ -94,6 +97,8 @@ private:
   int threads;
   GemmLibrary matmuls;
   Conv1dLibrary convolutions;
+  World *world;
+  std::vector<std::unique_ptr<LibraryCall>> collectives;
   std::vector<void *> addresses; ///< per operand of the table
   std::vector<Call> calls;       ///< per entry of the table
   std::vector<uint64_t> reaches; ///< per program: end of its highest operand

@@ -1,0 +1,274 @@
+//===- Mpi.cpp - messages by MPI, and a watch over the other ranks --------===//
+//
+// MPI carries the bytes; what it does when a rank is gone differs from one
+// transport below it to the next (over shared memory: nothing, for ever). So a
+// thread of each rank sends a beat to the others and listens to theirs. It goes
+// on while this rank computes, reads or saves, and stops when it is killed,
+// stopped or cut off.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Abi/Error.h"
+#include "Runtime/Collectives/World.h"
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <csignal>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace tts::rt {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void check(int status, const char *call) {
+  if (status != MPI_SUCCESS)
+    throw Error(Exit::PeerFailed, "MPI",
+                std::string(call) + " failed with status " +
+                    std::to_string(status),
+                "see the other ranks' messages and continue with --resume");
+}
+
+/// What a beat says: all is well, all is done, or the exit code of a failure.
+enum Beat { Alive = 0, Done = -1 };
+
+/// Seconds without a beat after which a rank counts as lost; 0: never.
+double readTimeout() {
+  const char *text = std::getenv("TTS_RANK_TIMEOUT");
+  return text ? std::atof(text) : 10;
+}
+
+class Watch {
+public:
+  Watch(int rank, int ranks);
+  ~Watch();
+
+  /// From now on beats say this; returns when every rank was told, or a second
+  /// later.
+  void say(int beat);
+
+private:
+  struct Peer {
+    Clock::time_point seen;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int telling = Alive, told = Alive; ///< what the request carries; carried
+    bool isDone = false;
+  };
+  static void *enter(void *self);
+  void work();
+  void listen();
+  void tell(bool isTime);
+  void lookForLost(Clock::time_point now);
+  [[noreturn]] void end(int peer, const std::string &what);
+
+  int rank;
+  double timeout = readTimeout();
+  MPI_Comm comm;
+  std::vector<Peer> peers;
+  std::atomic<int> beat{Alive}, everyoneKnows{Alive};
+  std::atomic<bool> stopping{false};
+  pthread_t thread;
+};
+
+Watch::Watch(int rank, int ranks) : rank(rank), peers(size_t(ranks)) {
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (Peer &peer : peers)
+    peer.seen = Clock::now();
+  sigset_t all, before; // signals are the main thread's
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 256 << 10);
+  int error = pthread_create(&thread, &attributes, enter, this);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error)
+    throw Error(Exit::Refused, "ranks", "the watch's thread does not start",
+                "raise the limit on threads");
+}
+
+Watch::~Watch() {
+  stopping = true;
+  pthread_join(thread, nullptr);
+}
+
+void Watch::say(int what) {
+  beat = what;
+  for (int i = 0; i < 100 && everyoneKnows != what; ++i)
+    usleep(10000);
+}
+
+void *Watch::enter(void *self) {
+  static_cast<Watch *>(self)->work();
+  return nullptr;
+}
+
+void Watch::work() {
+  constexpr useconds_t pause = 20000;
+  constexpr int pausesPerBeat = 20;
+  Clock::time_point last = Clock::now();
+  for (int i = 0; !stopping; ++i) {
+    listen();
+    // Whoever was stopped for long itself must hear the others first.
+    Clock::time_point now = Clock::now();
+    if (now - last > std::chrono::seconds(1))
+      for (Peer &peer : peers)
+        peer.seen = now;
+    last = now;
+    tell(i % pausesPerBeat == 0);
+    lookForLost(now);
+    usleep(pause);
+  }
+}
+
+void Watch::listen() {
+  for (;;) {
+    int isThere = 0, what = Alive;
+    MPI_Status status;
+    if (MPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &isThere, &status) != MPI_SUCCESS ||
+        !isThere)
+      return;
+    MPI_Recv(&what, 1, MPI_INT, status.MPI_SOURCE, 0, comm, MPI_STATUS_IGNORE);
+    Peer &peer = peers[size_t(status.MPI_SOURCE)];
+    peer.seen = Clock::now();
+    peer.isDone = what == Done;
+    if (what > 0 && beat <= 0)
+      end(status.MPI_SOURCE,
+          "ended with exit code " + std::to_string(what) + ", see its message");
+  }
+}
+
+/// A beat to everyone, or only what they do not know yet.
+void Watch::tell(bool isTime) {
+  int now = beat;
+  bool all = true;
+  for (int r = 0; r < int(peers.size()); ++r) {
+    Peer &peer = peers[size_t(r)];
+    int isThrough = 0;
+    if (r == rank)
+      continue;
+    MPI_Test(&peer.request, &isThrough, MPI_STATUS_IGNORE);
+    if (isThrough)
+      peer.told = peer.telling;
+    all &= peer.told == now;
+    if (!isThrough || (peer.told == now && !isTime))
+      continue;
+    peer.telling = now;
+    MPI_Isend(&peer.telling, 1, MPI_INT, r, 0, comm, &peer.request);
+  }
+  if (all)
+    everyoneKnows = now;
+}
+
+void Watch::lookForLost(Clock::time_point now) {
+  for (int r = 0; r < int(peers.size()); ++r) {
+    const Peer &peer = peers[size_t(r)];
+    double silent = std::chrono::duration<double>(now - peer.seen).count();
+    if (r != rank && !peer.isDone && timeout > 0 && silent > timeout &&
+        beat <= 0)
+      end(r, "has not been heard of for " + std::to_string(int(silent)) +
+                 " s: killed, stopped or cut off");
+  }
+}
+
+void Watch::end(int peer, const std::string &what) {
+  std::fprintf(stderr,
+               "error: rank %d: rank %d %s; start all ranks again with "
+               "--resume\n",
+               rank, peer, what.c_str());
+  _exit(int(Exit::PeerFailed));
+}
+
+class Mpi : public Transport {
+public:
+  Mpi(int plannedRank, int plannedRanks);
+  ~Mpi() override;
+
+  int rank() const override { return self; }
+  int ranks() const override { return size; }
+  void start(int slot, const Transfer &transfer) override;
+  void wait(int slot) override;
+  void announceFailure(int exitCode) override {
+    failed = true;
+    watch->say(exitCode);
+  }
+
+private:
+  int self = 0, size = 1;
+  MPI_Comm comm;
+  MPI_Request requests[2][2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL},
+                                {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
+  std::unique_ptr<Watch> watch;
+  bool failed = false;
+};
+
+Mpi::Mpi(int plannedRank, int plannedRanks) {
+  int provided = 0;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),
+        "MPI_Init_thread");
+  MPI_Comm_rank(MPI_COMM_WORLD, &self);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (provided < MPI_THREAD_MULTIPLE)
+    throw Error(Exit::Refused, "MPI", "it does not serve several threads",
+                "use one built with MPI_THREAD_MULTIPLE");
+  if (size != plannedRanks || self != plannedRank)
+    throw Error(Exit::Refused, "MPI",
+                "it counts this process as rank " + std::to_string(self) +
+                    " of " + std::to_string(size) + ", its launcher as " +
+                    std::to_string(plannedRank) + " of " +
+                    std::to_string(plannedRanks),
+                "start the program with the mpirun of the MPI it is linked to");
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  watch = std::make_unique<Watch>(self, size);
+}
+
+Mpi::~Mpi() {
+  if (failed)
+    return; // the others will not come to MPI_Finalize
+  watch->say(Done);
+  watch.reset();
+  MPI_Finalize();
+}
+
+void Mpi::start(int slot, const Transfer &t) {
+  if (t.inBytes)
+    check(MPI_Irecv(t.in, int(t.inBytes), MPI_BYTE, t.from, slot, comm,
+                    &requests[slot][0]),
+          "MPI_Irecv");
+  if (t.outBytes)
+    check(MPI_Isend(t.out, int(t.outBytes), MPI_BYTE, t.to, slot, comm,
+                    &requests[slot][1]),
+          "MPI_Isend");
+  sent += t.outBytes;
+}
+
+void Mpi::wait(int slot) {
+  // Polled, since ranks may share a core: who waits makes way.
+  for (int tries = 0;; ++tries) {
+    int isThrough = 0;
+    check(MPI_Testall(2, requests[slot], &isThrough, MPI_STATUSES_IGNORE),
+          "MPI_Testall");
+    if (isThrough)
+      return;
+    if (tries > 100)
+      sched_yield();
+  }
+}
+
+} // namespace
+
+} // namespace tts::rt
+
+tts::rt::Transport *tts_make_transport(int rank, int ranks) {
+  return new tts::rt::Mpi(rank, ranks);
+}

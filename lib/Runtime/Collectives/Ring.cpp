@@ -1,0 +1,129 @@
+//===- Ring.cpp - sums over ranks in a ring -------------------------------===//
+
+#include "Runtime/Collectives/Ring.h"
+#include "Runtime/Abi/Error.h"
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace tts::rt {
+
+namespace {
+
+template <typename T>
+void addTo(void *to, const void *from, uint64_t count) {
+  T *a = static_cast<T *>(to);
+  const T *b = static_cast<const T *>(from);
+  for (uint64_t i = 0; i < count; ++i)
+    a[i] += b[i];
+}
+
+} // namespace
+
+Pieces::Pieces(std::vector<Piece> list, TtsDType dtype)
+    : pieces(std::move(list)), dtype(dtype), size(dtypeSize(dtype)) {
+  if (dtype != TTS_F32 && dtype != TTS_F64)
+    throw Error(Exit::Refused, "all-reduce",
+                std::string(dtypeName(dtype)) + " is not summed over ranks",
+                "recompile the model with this version of tts-compile");
+  starts.push_back(0);
+  for (const Piece &piece : pieces)
+    starts.push_back(starts.back() + piece.elements);
+}
+
+/// Calls visit(address, offset in the dense memory, elements) piece by piece.
+template <typename Visit>
+void Pieces::visit(uint64_t first, uint64_t count, Visit visit) const {
+  size_t at = size_t(std::upper_bound(starts.begin(), starts.end(), first) -
+                     starts.begin()) -
+              1;
+  for (uint64_t done = 0; done < count; ++at) {
+    uint64_t inside = first + done - starts[at];
+    uint64_t part = std::min(count - done, pieces[at].elements - inside);
+    visit(static_cast<char *>(pieces[at].data) + inside * size, done * size,
+          part);
+    done += part;
+  }
+}
+
+void Pieces::copyOut(uint64_t first, uint64_t count, void *out) const {
+  visit(first, count, [&](void *data, uint64_t offset, uint64_t part) {
+    std::memcpy(static_cast<char *>(out) + offset, data, part * size);
+  });
+}
+
+void Pieces::copyIn(uint64_t first, uint64_t count, const void *in) const {
+  visit(first, count, [&](void *data, uint64_t offset, uint64_t part) {
+    std::memcpy(data, static_cast<const char *>(in) + offset, part * size);
+  });
+}
+
+void Pieces::add(uint64_t first, uint64_t count, const void *in) const {
+  visit(first, count, [&](void *data, uint64_t offset, uint64_t part) {
+    const char *from = static_cast<const char *>(in) + offset;
+    dtype == TTS_F32 ? addTo<float>(data, from, part)
+                     : addTo<double>(data, from, part);
+  });
+}
+
+Ring::Ring(Transport &transport, Pieces all, void *staging,
+           uint64_t stagingBytes)
+    : transport(transport), pieces(std::move(all)),
+      staging(static_cast<char *>(staging)),
+      messageElements(stagingBytes / 4 / pieces.elementBytes()) {
+  if (messageElements == 0)
+    throw Error(Exit::Refused, "all-reduce", "it has no room for messages",
+                "recompile the model with this version of tts-compile");
+}
+
+Ring::Span Ring::chunk(int64_t index) const {
+  uint64_t n = uint64_t(transport.ranks());
+  uint64_t c = uint64_t((index % int64_t(n) + int64_t(n)) % int64_t(n));
+  return {pieces.elements() * c / n, pieces.elements() * (c + 1) / n};
+}
+
+/// Sends one span to the next rank and takes one from the rank before, message
+/// by message; the next one is under way while one is taken.
+template <typename Take>
+void Ring::pass(Span out, Span in, Take take) const {
+  int n = transport.ranks(), rank = transport.rank();
+  uint64_t bytes = pieces.elementBytes(), most = messageElements;
+  uint64_t count = (std::max(out.size(), in.size()) + most - 1) / most;
+  auto part = [&](Span span, uint64_t k) {
+    uint64_t first = std::min(span.first + k * most, span.end);
+    return Span{first, std::min(first + most, span.end)};
+  };
+  auto buffer = [&](uint64_t k, int side) {
+    return staging + (2 * (k % 2) + uint64_t(side)) * most * bytes;
+  };
+  for (uint64_t k = 0; k <= count; ++k) {
+    if (k < count) {
+      Span sent = part(out, k), taken = part(in, k);
+      pieces.copyOut(sent.first, sent.size(), buffer(k, 0));
+      transport.start(int(k % 2), {(rank + 1) % n, buffer(k, 0),
+                                   sent.size() * bytes, (rank + n - 1) % n,
+                                   buffer(k, 1), taken.size() * bytes});
+    }
+    if (k > 0) {
+      transport.wait(int((k - 1) % 2));
+      Span taken = part(in, k - 1);
+      take(taken.first, taken.size(), buffer(k - 1, 1));
+    }
+  }
+}
+
+void Ring::allReduce() const {
+  int n = transport.ranks(), rank = transport.rank();
+  for (int step = 0; step + 1 < n; ++step)
+    pass(chunk(rank - step), chunk(rank - step - 1),
+         [&](uint64_t first, uint64_t count, const void *in) {
+           pieces.add(first, count, in);
+         });
+  for (int step = 0; step + 1 < n; ++step)
+    pass(chunk(rank + 1 - step), chunk(rank - step),
+         [&](uint64_t first, uint64_t count, const void *in) {
+           pieces.copyIn(first, count, in);
+         });
+}
+
+} // namespace tts::rt

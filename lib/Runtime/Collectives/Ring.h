@@ -1,0 +1,71 @@
+//===- Ring.h - sums over ranks in a ring --------------------------------===//
+//
+// Reduce-scatter, then all-gather around a ring: each rank sends 2 (N-1)/N of
+// the bytes, which no all-reduce can undercut (Patarasuk and Yuan, Bandwidth
+// optimal all-reduce algorithms for clusters of workstations, JPDC 69, 2009).
+// Every rank ends with the same bits: an element is summed on one way round,
+// and then copied. Allocates nothing after it was made.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_COLLECTIVES_RING_H
+#define TTS_RUNTIME_COLLECTIVES_RING_H
+
+#include "Runtime/Abi/DType.h"
+#include "Runtime/Collectives/Transport.h"
+#include <vector>
+
+namespace tts::rt {
+
+/// Arrays that are one vector as far as the ring cares.
+class Pieces {
+public:
+  struct Piece {
+    void *data;
+    uint64_t elements;
+  };
+  Pieces(std::vector<Piece> pieces, TtsDType dtype);
+
+  uint64_t elements() const { return starts.back(); }
+  uint64_t elementBytes() const { return size; }
+  /// Elements [first, first + count) of the vector, to or from dense memory.
+  void copyOut(uint64_t first, uint64_t count, void *out) const;
+  void copyIn(uint64_t first, uint64_t count, const void *in) const;
+  void add(uint64_t first, uint64_t count, const void *in) const;
+
+private:
+  template <typename Visit>
+  void visit(uint64_t first, uint64_t count, Visit visit) const;
+
+  std::vector<Piece> pieces;
+  std::vector<uint64_t> starts; ///< and the end
+  TtsDType dtype;
+  uint64_t size;
+};
+
+class Ring {
+public:
+  /// `staging` holds two messages out and two in.
+  Ring(Transport &transport, Pieces pieces, void *staging,
+       uint64_t stagingBytes);
+
+  /// Every element becomes its sum over all ranks.
+  void allReduce() const;
+
+private:
+  struct Span {
+    uint64_t first, end;
+    uint64_t size() const { return end - first; }
+  };
+  Span chunk(int64_t index) const;
+  template <typename Take> void pass(Span out, Span in, Take take) const;
+
+  Transport &transport;
+  Pieces pieces;
+  char *staging;
+  uint64_t messageElements;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_COLLECTIVES_RING_H

@@ -1,0 +1,59 @@
+//===- World.h - the ranks of a run, as one of them sees it --------------===//
+
+#ifndef TTS_RUNTIME_COLLECTIVES_WORLD_H
+#define TTS_RUNTIME_COLLECTIVES_WORLD_H
+
+#include "Runtime/Collectives/Launch.h"
+#include "Runtime/Collectives/Transport.h"
+#include <memory>
+#include <vector>
+
+namespace tts::rt {
+
+class World {
+public:
+  /// Alone.
+  World() = default;
+  explicit World(std::unique_ptr<Transport> transport);
+
+  int rank() const { return transport ? transport->rank() : 0; }
+  int ranks() const { return transport ? transport->ranks() : 1; }
+  bool isFirst() const { return rank() == 0; }
+  /// Null when alone.
+  Transport *messages() const { return transport.get(); }
+
+  /// The most numbers that one call below takes.
+  static constexpr size_t most = 256;
+  /// Each value becomes its sum over the ranks, added in their order: the same
+  /// bits everywhere.
+  void sum(double *values, size_t count);
+  /// The values of all ranks, rank by rank; valid until the next call.
+  const double *gather(const double *values, size_t count);
+  /// Returns when all ranks have come here.
+  void meet();
+  /// Of gradients and states, without the numbers above, since the start.
+  uint64_t bulkBytesSent() const { return bulk() - bulkBefore; }
+  /// What was sent until now was no part of the training.
+  void start() { bulkBefore = bulk(); }
+
+  /// Tells the others that this rank ends with an error.
+  void announceFailure(int exitCode);
+
+private:
+  uint64_t bulk() const {
+    return transport ? transport->bytesSent() - numbersSent : 0;
+  }
+
+  std::unique_ptr<Transport> transport;
+  std::vector<double> gathered;
+  uint64_t numbersSent = 0, bulkBefore = 0;
+};
+
+} // namespace tts::rt
+
+/// MPI's transport: in the archive that programs of several ranks are linked
+/// with, absent (null) from the others.
+extern "C" tts::rt::Transport *tts_make_transport(int rank, int ranks)
+    __attribute__((weak));
+
+#endif // TTS_RUNTIME_COLLECTIVES_WORLD_H

@@ -1,0 +1,32 @@
+//===- AllReduce.cpp - rt.all_reduce as the runtime does it ---------------===//
+
+#include "Runtime/Device/Cpu/AllReduce.h"
+
+namespace tts::rt {
+
+static Ring makeRing(const Table &table, const TtsEntry &entry,
+                     void *const *operands, World *world,
+                     const std::string &where) {
+  if (!world || !world->messages())
+    refuseEntry(where, "it sums over ranks, but there is one");
+  if (entry.num_operands < 2)
+    refuseEntry(where, "it has nothing to sum");
+  const TtsOperand *o = table.operands.first + entry.first_operand;
+  uint32_t last = entry.num_operands - 1;
+  TtsDType dtype = TtsDType(o[0].dtype);
+  std::vector<Pieces::Piece> pieces;
+  for (uint32_t i = 0; i < last; ++i) {
+    if (o[i].dtype != dtype)
+      refuseEntry(where, "its operands are of several types");
+    pieces.push_back({operands[i], o[i].size / dtypeSize(dtype)});
+  }
+  return Ring(*world->messages(), Pieces(std::move(pieces), dtype),
+              operands[last], o[last].size);
+}
+
+AllReduce::AllReduce(const Table &table, const TtsEntry &entry,
+                     void *const *operands, World *world,
+                     const std::string &where)
+    : ring(makeRing(table, entry, operands, world, where)) {}
+
+} // namespace tts::rt

@@ -1,0 +1,162 @@
+"""Several ranks on one machine, by mpirun: the same curve, each utterance once, and an end for everyone when one ends."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import BUILT, Finished
+
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+RANKS = BUILT / "tts-toy-ranks"
+
+
+class Launched:
+    """A run under mpirun, in the background."""
+
+    def __init__(self, ranks, flags, folder, recovery=True, planned=None, env=None):
+        assert RANKS.exists(), f"{RANKS} is not built"
+        assert shutil.which("mpirun"), "scripts/setup.sh installs openmpi-bin"
+        # A copy under a name of its own, so that its ranks can be found among other tests' processes.
+        self.program = folder / "train"
+        shutil.copy(RANKS, self.program)
+        self.log = folder / "log"
+        recover = ["--enable-recovery"] if recovery else []
+        self.process = subprocess.Popen(
+            [*MPIRUN, *recover, "-n", str(ranks), self.program, f"--log-dir={self.log}", *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "TOY_RANKS": str(planned or ranks), "TTS_RANK_TIMEOUT": "4", **(env or {})},
+        )
+
+    def wait(self, timeout=60) -> Finished:
+        out, err = self.process.communicate(timeout=timeout)
+        return Finished(subprocess.CompletedProcess([], self.process.returncode, out, err), self.log)
+
+    def pid(self, rank: int) -> int:
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if os.readlink(folder / "exe") != str(self.program):
+                    continue
+                variables = (folder / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if f"OMPI_COMM_WORLD_RANK={rank}".encode() in variables:
+                return int(folder.name)
+        raise AssertionError(f"rank {rank} does not run")
+
+    def wait_for_update(self):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if self.log.exists() and "step" in (self.log / "metrics.jsonl").read_text():
+                return
+            time.sleep(0.05)
+        self.process.kill()
+        raise AssertionError(f"no update in a minute: {self.process.communicate()}")
+
+
+@pytest.fixture
+def launch(corpus, tmp_path):
+    """A function that starts ranks: launch(2, "--steps=3", …)."""
+    running = []
+
+    def start(ranks, *flags, data=None, name="ranks", **more):
+        folder = tmp_path / name
+        folder.mkdir()
+        running.append(Launched(ranks, [f"--data={data or corpus.folder}", *flags], folder, **more))
+        return running[-1]
+
+    yield start
+    for run in running:
+        if run.process.poll() is None:
+            run.process.kill()
+        subprocess.run(["pkill", "-KILL", "-f", f"^{run.program} "])
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_train_as_one(train, launch, ranks):
+    flags = ("--steps=20", "--eval-every=10")
+    alone = train(*flags)
+    together = launch(ranks, *flags).wait()
+    assert alone.code == together.code == 0, together.err
+    assert len(alone.updates) == len(together.updates) == 20
+    for one, many in zip(alone.updates, together.updates, strict=True):
+        assert one["loss"] == pytest.approx(many["loss"], rel=1e-6)
+        assert one["grad_norm"] == pytest.approx(many["grad_norm"], rel=1e-5)
+        assert many["utterances"] == one["utterances"] and many["frames"] == one["frames"]
+    # Double validation: every utterance counts once, whatever the ranks.
+    for one, many in zip(alone.validations, together.validations, strict=True):
+        assert many["utterances"] == one["utterances"]
+        assert one["val_loss"] == pytest.approx(many["val_loss"], rel=1e-6)
+
+    final = together.lines[-1]
+    assert len(final["ranks"]) == ranks
+    for key in ("measured_peak_bytes", "arena_high_water_bytes", "bytes_sent", "corpus_bytes_read"):
+        assert final[key] == max(rank[key] for rank in final["ranks"])
+    # The gradients of w, b and c take 48 floats with the gaps between them: each sends 2 (N - 1)/N of them.
+    assert [rank["bytes_sent"] for rank in final["ranks"]] == [20 * 2 * (ranks - 1) * 48 * 4 // ranks] * ranks
+    read = [rank["corpus_bytes_read"] for rank in final["ranks"]]
+    assert min(read) > 0 and max(read) < 0.75 * alone.lines[-1]["corpus_bytes_read"]
+    assert all(rank["large_allocations_after_start"] == 0 for rank in final["ranks"])
+
+
+def test_checkpoint_continues_on_another_number_of_ranks(train, launch, tensors, tmp_path):
+    kept = tmp_path / "kept"
+    whole = train("--steps=12", f"--checkpoint-dir={tmp_path / 'whole'}", "--checkpoint-every=6")
+    first = launch(2, "--steps=6", f"--checkpoint-dir={kept}").wait()
+    assert whole.code == first.code == 0, first.err
+    assert sorted(path.name for path in kept.iterdir()) == ["step-00000006"]
+    second = launch(3, "--steps=12", f"--checkpoint-dir={kept}", "--resume", name="three").wait()
+    assert second.code == 0, second.err
+    assert [line["step"] for line in second.updates] == list(range(7, 13))
+    last = "step-00000012/model.safetensors"
+    for name, values in tensors(tmp_path / "whole" / last).items():
+        assert tensors(kept / last)[name] == pytest.approx(values, rel=1e-5, abs=1e-6)
+
+
+def test_another_number_of_ranks_is_refused(train, launch):
+    many = launch(2, "--steps=1", planned=1, recovery=False).wait()
+    assert many.code == 2 and "2 ranks were started, the program is planned for 1" in many.err, many.err
+    train("--steps=1", env={"TOY_RANKS": "2"}).refused(2, "1 rank was started", "mpirun -n 2")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_lost_rank_ends_the_others(launch, how, victim):
+    run = launch(2, "--steps=1000000000")
+    run.wait_for_update()
+    pid, other = run.pid(victim), run.pid(1 - victim)
+    os.kill(pid, how)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and Path(f"/proc/{other}/exe").exists():
+        time.sleep(0.1)
+    assert not Path(f"/proc/{other}/exe").exists(), "the other rank goes on"
+    if how == signal.SIGSTOP:
+        os.kill(pid, signal.SIGKILL)
+    done = run.wait()
+    assert f"error: rank {1 - victim}: rank {victim} has not been heard of" in done.err, done.err
+
+
+def test_a_failing_rank_names_itself_and_ends_the_others(make_corpus, launch):
+    poisoned = make_corpus(name="poisoned", poison="t0007")
+    done = launch(2, "--steps=100", data=poisoned.folder, recovery=False).wait()
+    # The loss is everyone's, so whoever comes to it first ends with 5, and the other with 5 or 4.
+    assert "is not finite" in done.err and done.code in (4, 5), (done.code, done.err)
+
+
+def test_an_interrupt_of_one_rank_is_everyones(launch, tmp_path):
+    run = launch(2, "--steps=1000000000", f"--checkpoint-dir={tmp_path / 'kept'}")
+    run.wait_for_update()
+    os.kill(run.pid(1), signal.SIGINT)
+    done = run.wait()
+    errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 2 and all("interrupted after update" in line for line in errors), done.err
+    state = json.loads(next((tmp_path / "kept").glob("step-*/state.json")).read_text())
+    assert f"interrupted after update {state['step']};" in errors[0]

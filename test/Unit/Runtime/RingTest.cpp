@@ -1,0 +1,231 @@
+//===- RingTest.cpp - sums over ranks that are threads --------------------===//
+
+#include "Runtime/Abi/Error.h"
+#include "Runtime/Collectives/Launch.h"
+#include "Runtime/Collectives/Ring.h"
+#include "Runtime/Collectives/World.h"
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <gtest/gtest.h>
+#include <map>
+#include <mutex>
+#include <thread>
+
+using namespace tts::rt;
+
+namespace {
+
+/// Messages between threads, by (from, to, slot), in order.
+struct Post {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::tuple<int, int, int>, std::deque<std::vector<char>>> boxes;
+};
+
+class ThreadTransport : public Transport {
+public:
+  ThreadTransport(Post &post, int rank, int ranks)
+      : post(post), self(rank), all(ranks) {}
+  int rank() const override { return self; }
+  int ranks() const override { return all; }
+
+  void start(int slot, const Transfer &t) override {
+    ASSERT_FALSE(open[slot]) << "slot " << slot << " is under way";
+    open[slot] = true;
+    pending[slot] = t;
+    if (!t.outBytes)
+      return;
+    std::lock_guard<std::mutex> lock(post.mutex);
+    const char *out = static_cast<const char *>(t.out);
+    post.boxes[{self, t.to, slot}].emplace_back(out, out + t.outBytes);
+    sent += t.outBytes;
+    post.changed.notify_all();
+  }
+
+  void wait(int slot) override {
+    open[slot] = false;
+    const Transfer &t = pending[slot];
+    if (!t.inBytes)
+      return;
+    std::unique_lock<std::mutex> lock(post.mutex);
+    auto &box = post.boxes[{t.from, self, slot}];
+    post.changed.wait(lock, [&] { return !box.empty(); });
+    ASSERT_EQ(box.front().size(), t.inBytes);
+    std::memcpy(t.in, box.front().data(), t.inBytes);
+    box.pop_front();
+  }
+
+private:
+  Post &post;
+  int self, all;
+  Transfer pending[2] = {};
+  bool open[2] = {};
+};
+
+/// Runs body(rank, transport) on so many threads.
+template <typename Body> void onRanks(int ranks, Body body) {
+  Post post;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      body(rank, std::make_unique<ThreadTransport>(post, rank, ranks));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// Arrays of these lengths; element i of rank r is (i + 1) · (r + 1).
+template <typename T>
+std::vector<std::vector<T>> makeArrays(const std::vector<int> &lengths,
+                                       int rank) {
+  std::vector<std::vector<T>> arrays;
+  int i = 0;
+  for (int length : lengths) {
+    auto &array = arrays.emplace_back(length);
+    for (T &value : array)
+      value = T(++i * (rank + 1));
+  }
+  return arrays;
+}
+
+template <typename T>
+std::vector<Pieces::Piece> piecesOf(std::vector<std::vector<T>> &arrays) {
+  std::vector<Pieces::Piece> pieces;
+  for (auto &array : arrays)
+    pieces.push_back({array.data(), array.size()});
+  return pieces;
+}
+
+struct RingCase {
+  int ranks;
+  std::vector<int> lengths;
+  uint64_t stagingBytes;
+};
+
+class EveryRing : public testing::TestWithParam<RingCase> {};
+
+template <typename T> void checkSums(const RingCase &c, TtsDType dtype) {
+  std::vector<uint64_t> sent(size_t(c.ranks));
+  onRanks(c.ranks, [&](int rank, std::unique_ptr<Transport> transport) {
+    auto arrays = makeArrays<T>(c.lengths, rank);
+    std::vector<char> staging(c.stagingBytes);
+    Ring ring(*transport, Pieces(piecesOf(arrays), dtype), staging.data(),
+              staging.size());
+    ring.allReduce();
+    int i = 0;
+    for (auto &array : arrays)
+      for (T value : array)
+        EXPECT_EQ(value, T(++i * c.ranks * (c.ranks + 1) / 2));
+    sent[size_t(rank)] = transport->bytesSent();
+  });
+  // 2 (N-1)/N of the bytes on average, exactly where the chunks are equal.
+  uint64_t elements = 0, all = 0;
+  for (int length : c.lengths)
+    elements += uint64_t(length);
+  for (uint64_t bytes : sent)
+    all += bytes;
+  EXPECT_EQ(all, 2 * uint64_t(c.ranks - 1) * elements * sizeof(T));
+  if (elements % uint64_t(c.ranks) == 0)
+    for (uint64_t bytes : sent)
+      EXPECT_EQ(bytes, all / uint64_t(c.ranks));
+}
+
+TEST_P(EveryRing, EveryElementIsItsSum) {
+  checkSums<float>(GetParam(), TTS_F32);
+  checkSums<double>(GetParam(), TTS_F64);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ring, EveryRing,
+    testing::Values(RingCase{2, {8}, 1 << 12}, RingCase{2, {1}, 64},
+                    RingCase{3, {5, 1, 30, 64}, 64}, RingCase{4, {1, 2}, 64},
+                    RingCase{4, {1000, 3, 1, 97}, 256},
+                    RingCase{7, {13, 500}, 4096}, RingCase{5, {0, 40}, 32}));
+
+TEST(Ring, AllRanksEndWithTheSameBits) {
+  // Sums that rounding makes depend on their order.
+  std::vector<std::vector<float>> results(4);
+  onRanks(4, [&](int rank, std::unique_ptr<Transport> transport) {
+    std::vector<std::vector<float>> arrays(1);
+    for (int i = 0; i < 103; ++i)
+      arrays[0].push_back(1.0f / float(1 + i + 31 * rank));
+    char staging[128];
+    Ring(*transport, Pieces(piecesOf(arrays), TTS_F32), staging,
+         sizeof(staging))
+        .allReduce();
+    results[size_t(rank)] = arrays[0];
+  });
+  for (int rank = 1; rank < 4; ++rank)
+    EXPECT_EQ(results[0], results[size_t(rank)]);
+}
+
+TEST(Ring, RefusesWhatItCannotSum) {
+  EXPECT_THROW(Pieces({}, TTS_I32), Error);
+  onRanks(1, [](int, std::unique_ptr<Transport> transport) {
+    float value = 0;
+    EXPECT_THROW(
+        Ring(*transport, Pieces({{&value, 1}}, TTS_F32), nullptr, 15), Error);
+  });
+}
+
+TEST(World, NumbersAreAddedInTheOrderOfRanks) {
+  onRanks(3, [](int rank, std::unique_ptr<Transport> transport) {
+    World world(std::move(transport));
+    // 1e30 first: what is added to it before it is taken away is lost.
+    const double own[3][2] = {{1e30, 1}, {1, 2}, {-1e30, 3}};
+    double values[2] = {own[rank][0], own[rank][1]};
+    const double *all = world.gather(values, 2);
+    for (int r = 0; r < 3; ++r)
+      EXPECT_EQ(all[2 * r + 1], own[r][1]);
+    world.sum(values, 2);
+    EXPECT_EQ(values[0], 0);
+    EXPECT_EQ(values[1], 6);
+    EXPECT_EQ(world.bulkBytesSent(), 0u);
+  });
+  World alone;
+  double value = 5;
+  alone.sum(&value, 1);
+  EXPECT_EQ(value, 5);
+  EXPECT_EQ(*alone.gather(&value, 1), 5);
+}
+
+Launch launchOf(const std::map<std::string, const char *> &environment) {
+  return findLaunch([&](const char *name) {
+    auto it = environment.find(name);
+    return it == environment.end() ? nullptr : it->second;
+  });
+}
+
+TEST(Launch, ReadsTheInnermostLauncher) {
+  EXPECT_EQ(launchOf({}).ranks, 1);
+  Launch mpirun = launchOf({{"OMPI_COMM_WORLD_RANK", "2"},
+                            {"OMPI_COMM_WORLD_SIZE", "4"},
+                            {"SLURM_PROCID", "0"},
+                            {"SLURM_STEP_NUM_TASKS", "1"}});
+  EXPECT_EQ(mpirun.rank, 2);
+  EXPECT_EQ(mpirun.ranks, 4);
+  Launch torchrun = launchOf({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
+  EXPECT_EQ(torchrun.rank, 1);
+  EXPECT_EQ(torchrun.ranks, 2);
+  // A Slurm job without srun is no launch.
+  EXPECT_EQ(launchOf({{"SLURM_NTASKS", "8"}}).ranks, 1);
+  for (const char *wrong : {"", "x", "-1", "2"})
+    EXPECT_THROW(launchOf({{"RANK", wrong}, {"WORLD_SIZE", "2"}}), Error);
+}
+
+TEST(Launch, AnotherNumberIsAUsageError) {
+  checkLaunch({}, 1);
+  checkLaunch({1, 2, "mpirun"}, 2);
+  for (auto [launch, planned] : {std::pair(Launch{0, 2, "mpirun"}, 1),
+                                 {Launch{}, 2},
+                                 {Launch{0, 4, "srun"}, 2}})
+    try {
+      checkLaunch(launch, planned);
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error &error) {
+      EXPECT_EQ(error.code, Exit::BadUsage);
+    }
+}
+
+} // namespace
