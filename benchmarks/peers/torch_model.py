@@ -40,10 +40,10 @@ class Conv1d(nn.Module):
 
 
 class LayerNorm(nn.LayerNorm):
-    """In fp32 under autocast, too: PyTorch 1.13 takes no half input with weights in fp32."""
+    """In its weights' type under autocast, too: PyTorch 1.13 takes no half input with weights in fp32."""
 
     def forward(self, x):
-        return super().forward(x.float())
+        return super().forward(x.to(self.weight.dtype))
 
 
 class Attention(nn.Module):
