@@ -48,6 +48,31 @@ void cut(std::mt19937 &generator, Item whole, int64_t bottom, int depth,
   cut(generator, second, bottom + first.size, depth - 1, items);
 }
 
+/// A training step: what forward keeps is live until backward comes by, both
+/// have short scratch, gradients stay to the end, and at the turn a few large
+/// buffers overlap.
+std::vector<Item> trainingStep(uint32_t seed, int layers) {
+  std::mt19937 generator(seed);
+  auto draw = [&](int64_t bound) { return int64_t(generator() % bound); };
+  std::vector<Item> items;
+  const int64_t last = 8 * layers, turn = 4 * layers;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    const int64_t forward = 4 * layer, backward = last - forward - 4;
+    for (int64_t k = 0; k < 4; ++k)
+      items.push_back({forward + k, backward + 4 - draw(4),
+                       64 * (1 + draw(4)) * (k == 0 ? 8 : 1)});
+    for (int64_t k = 0; k < 3; ++k) {
+      const int64_t begin = forward + k, again = backward + k;
+      items.push_back({begin, begin + 2 + draw(4), 64 * (4 + draw(30))});
+      items.push_back({again, again + 1 + draw(4), 64 * (4 + draw(40))});
+    }
+    items.push_back({backward + draw(4), last + 8, 64 * (1 + draw(12))});
+  }
+  for (int64_t k = 0; k < 4; ++k)
+    items.push_back({turn - 2 + k / 2, turn + 1 + k, 128 * layers});
+  return items;
+}
+
 std::vector<Item> unaligned(std::vector<Item> items) {
   for (Item &item : items)
     item.alignment = 1;
@@ -101,6 +126,18 @@ TEST(Packing, GreedyAloneIsNotEnoughHere) {
   }
   EXPECT_EQ(solved, 40);
   EXPECT_GE(beyondGreedy, 10);
+}
+
+TEST(Packing, TheFullestSectionsFirstReachTheBoundOfTrainingSteps) {
+  Options greedy;
+  greedy.searchWork = 0;
+  greedy.squeakyRounds = 0;
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    const std::vector<Item> items = trainingStep(seed, 100);
+    const Layout layout = pack(items, greedy);
+    EXPECT_VALID(items, layout);
+    EXPECT_EQ(layout.height, maxLive(items)) << "seed " << seed;
+  }
 }
 
 TEST(Packing, RandomLayoutsAreValidAndRepeatable) {

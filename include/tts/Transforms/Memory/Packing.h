@@ -48,8 +48,9 @@ struct Options {
 /// The most bytes live at one time: no layout can be lower.
 int64_t maxLive(const std::vector<Item> &items);
 
-/// A layout of `items`: greedy in several orders, then an exact search and
-/// squeaky-wheel reordering for what is still above the lower bound.
+/// A layout of `items`: the fullest sections first and exactly, then a search
+/// of all, greedy orders and squeaky-wheel reordering, until the lower bound
+/// holds.
 Layout pack(const std::vector<Item> &items, const Options &options = {});
 
 /// What is wrong with `layout`, in words, or nothing: two live items share

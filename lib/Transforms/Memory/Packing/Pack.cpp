@@ -1,5 +1,5 @@
-// The order of attempts: take the problem apart, then greedy, exact search and
-// squeaky wheel on each part.
+// The order of attempts: take the problem apart, then the fullest sections
+// first, exact search, greedy orders and squeaky wheel on each part.
 #include "Problem.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 /// Packs a problem without fixed offsets by parts.
 class Packer {
 public:
-  Packer(const Options &options, size_t count) : options(options) {
+  Packer(const Options &options, size_t count, bool coreFirst)
+      : options(options), coreFirst(coreFirst) {
     offsets.assign(count, 0);
   }
 
@@ -49,6 +50,7 @@ public:
 
 private:
   const Options &options;
+  const bool coreFirst;
 
   static std::vector<std::vector<Span>> split(const std::vector<Span> &spans,
                                               int32_t sections) {
@@ -80,10 +82,17 @@ private:
       alignment = std::max(alignment, span.alignment);
     base = alignUp(base, alignment);
     const int64_t aim = std::max(problem.lowerBound, target - base);
-    Placement best = packGreedy(problem, aim);
+    Placement best;
+    if (coreFirst)
+      packCoreFirst(problem, aim, options, best);
     const bool searched = problem.spans.size() <= maxSearched;
     if (searched)
       searchForTarget(problem, aim, options.searchWork / 2, best);
+    if (best.height > aim) {
+      Placement greedy = packGreedy(problem, aim);
+      if (greedy.height < best.height)
+        best = std::move(greedy);
+    }
     improveBySqueakyWheel(problem, aim, options, best);
     if (searched)
       searchByBisection(problem, aim, options.searchWork / 2, best);
@@ -97,6 +106,19 @@ private:
 };
 
 } // namespace
+
+Placement tts::packing::packByParts(const Problem &problem, int64_t target,
+                                    const Options &options) {
+  Problem copy = problem;
+  for (size_t i = 0; i < copy.spans.size(); ++i)
+    copy.spans[i].source = int32_t(i);
+  Packer packer(options, copy.spans.size(), /*coreFirst=*/false);
+  packer.target = target;
+  Placement result;
+  result.height = packer.pack(std::move(copy), 0);
+  result.offsets = std::move(packer.offsets);
+  return result;
+}
 
 Layout tts::packing::pack(const std::vector<Item> &items,
                           const Options &options) {
@@ -115,7 +137,7 @@ Layout tts::packing::pack(const std::vector<Item> &items,
     for (size_t i = 0; i < problem.spans.size(); ++i)
       offsets[problem.spans[i].source] = best.offsets[i];
   } else if (!problem.spans.empty()) {
-    Packer packer(options, items.size());
+    Packer packer(options, items.size(), /*coreFirst=*/true);
     packer.target = target;
     packer.pack(problem, 0);
     offsets = std::move(packer.offsets);

@@ -53,6 +53,15 @@ std::vector<int64_t> sectionLoads(const Problem &problem);
 /// Greedy placements in several orders; stops at `target`.
 Placement packGreedy(const Problem &problem, int64_t target);
 
+/// Placements that begin with the fullest sections, exactly packed.
+void packCoreFirst(const Problem &problem, int64_t target,
+                   const Options &options, Placement &best);
+
+/// Takes a problem without fixed offsets apart and packs the parts, by greedy
+/// orders and by search.
+Placement packByParts(const Problem &problem, int64_t target,
+                      const Options &options);
+
 /// Moves the items at the top to the front of the order, again and again.
 void improveBySqueakyWheel(const Problem &problem, int64_t target,
                            const Options &options, Placement &best);
