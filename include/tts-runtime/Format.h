@@ -144,8 +144,10 @@ typedef struct TtsBuffer {
 } TtsBuffer;
 
 /// Scalars of "rt.gemm": C[i] = beta·C[i] + op(A[i])·op(B[i]) for i < batch;
-/// row-major, leading dimensions and strides in elements, operands A, B, C.
-/// A zero stride_c with beta = 1 sums the batch into one C, in order.
+/// row-major, leading dimensions and strides in elements, operands A, B, C,
+/// then the bias and the scratch if there are any. A zero stride_c with
+/// beta = 1 sums the batch into one C, in order. With a bias, a row of n, C is
+/// (op(A)·op(B) + bias) + beta·C, each sum rounded, and the batch is one.
 enum TtsGemmScalar {
   TTS_GEMM_DTYPE = 0, ///< of A and B
   TTS_GEMM_M,
@@ -162,14 +164,16 @@ enum TtsGemmScalar {
   TTS_GEMM_STRIDE_B,
   TTS_GEMM_STRIDE_C,
   TTS_GEMM_DTYPE_C, ///< of C: that of A and B, or F32; sums are F32 at least
-  TTS_GEMM_SCRATCH, ///< bytes of library scratch in the fourth operand, or 0
+  TTS_GEMM_BIAS,    ///< 1: the fourth operand is added to every row; F32 only
+  TTS_GEMM_SCRATCH, ///< bytes of library scratch in the last operand, or 0
   TTS_GEMM_NUM_SCALARS,
 };
 
 /// Scalars of "rt.conv1d": Y[b, t] = Σ_j X[b, t + j − left]·W[j] over the rows
 /// of the same utterance; operands X [batch, time, in], W [taps, in, out],
-/// Y [batch, time, out], scratch. Transposed it is the gradient of the input:
-/// Y[b, t] = Σ_j X[b, t − j + left]·W[j]ᵀ, W [taps, out, in].
+/// Y [batch, time, out], the bias if there is one, scratch. Transposed it is
+/// the gradient of the input: Y[b, t] = Σ_j X[b, t − j + left]·W[j]ᵀ, W [taps,
+/// out, in]. Bias and beta as of "rt.gemm".
 enum TtsConv1dScalar {
   TTS_CONV1D_DTYPE = 0, ///< of X and W
   TTS_CONV1D_BATCH,
@@ -180,7 +184,9 @@ enum TtsConv1dScalar {
   TTS_CONV1D_LEFT,
   TTS_CONV1D_TRANSPOSE,
   TTS_CONV1D_DTYPE_Y, ///< of Y: that of X and W, or F32
-  TTS_CONV1D_SCRATCH, ///< bytes of library scratch in the fourth operand
+  TTS_CONV1D_BETA,    ///< 0 or 1
+  TTS_CONV1D_BIAS,    ///< 1: the fourth operand is added to every row; F32 only
+  TTS_CONV1D_SCRATCH, ///< bytes of library scratch in the last operand
   TTS_CONV1D_NUM_SCALARS,
 };
 

@@ -54,6 +54,38 @@ static void checkOperand(const TtsOperand &operand, uint64_t needed,
     report.fail(label, which + "is accessed the wrong way");
 }
 
+namespace {
+/// What a library function does with its operands: two inputs, the result,
+/// perhaps a bias, perhaps scratch.
+struct Uses {
+  std::vector<uint64_t> needed; ///< bytes of each operand
+  int64_t dtype, resultDType, beta;
+  bool bias;
+
+  bool isScratch(size_t i) const { return i > 2 && !(bias && i == 3); }
+  uint32_t access(size_t i) const {
+    if (i == 2 && beta != 0)
+      return TTS_READ_WRITE;
+    return i == 2 || isScratch(i) ? TTS_WRITE : TTS_READ;
+  }
+  int64_t held(size_t i) const {
+    return isScratch(i) ? int64_t(TTS_BYTES) : i == 2 ? resultDType : dtype;
+  }
+};
+} // namespace
+
+static void checkOperands(const Table &table, const TtsEntry &entry,
+                          const Uses &uses, const std::string &function,
+                          const std::string &label, Report &report) {
+  if (uses.beta != 0 && uses.beta != 1)
+    report.fail(label, "a " + function + " whose beta is neither 0 nor 1");
+  for (size_t i = 0; i < uses.needed.size(); ++i)
+    checkOperand(table.operands[entry.first_operand + i], uses.needed[i],
+                 uses.held(i), uses.access(i),
+                 "operand " + std::to_string(i) + " of a " + function + " ",
+                 label, report);
+}
+
 static void checkGemm(const Table &table, const TtsEntry &entry,
                       const std::string &label, Report &report) {
   if (entry.num_scalars != TTS_GEMM_NUM_SCALARS) {
@@ -64,7 +96,8 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
   }
   const int64_t *s = &table.scalars[entry.first_scalar];
   const int64_t scratch = s[TTS_GEMM_SCRATCH];
-  const uint32_t expected = scratch > 0 ? 4 : 3;
+  const bool bias = s[TTS_GEMM_BIAS] != 0;
+  const uint32_t expected = 3 + bias + (scratch > 0);
   if (entry.num_operands != expected) {
     report.fail(label, "a gemm with " + std::to_string(entry.num_operands) +
                            " operands, not " + std::to_string(expected));
@@ -79,38 +112,37 @@ static void checkGemm(const Table &table, const TtsEntry &entry,
   const bool ta = s[TTS_GEMM_TRANSPOSE_A] != 0,
              tb = s[TTS_GEMM_TRANSPOSE_B] != 0;
   const int64_t batch = s[TTS_GEMM_BATCH];
-  const uint64_t needed[] = {footprint(ta ? k : m, ta ? m : k, s[TTS_GEMM_LDA],
-                                       batch, s[TTS_GEMM_STRIDE_A], size),
-                             footprint(tb ? n : k, tb ? k : n, s[TTS_GEMM_LDB],
-                                       batch, s[TTS_GEMM_STRIDE_B], size),
-                             footprint(m, n, s[TTS_GEMM_LDC], batch,
-                                       s[TTS_GEMM_STRIDE_C], floatSize(dtypeC)),
-                             uint64_t(scratch)};
-  const int64_t beta = s[TTS_GEMM_BETA];
-  if (beta != 0 && beta != 1)
-    report.fail(label, "a gemm whose beta is neither 0 nor 1");
-  for (uint32_t i = 0; i < expected; ++i) {
-    const TtsOperand &operand = table.operands[entry.first_operand + i];
-    const uint32_t access = i < 2                 ? uint32_t(TTS_READ)
-                            : i == 2 && beta != 0 ? uint32_t(TTS_READ_WRITE)
-                                                  : uint32_t(TTS_WRITE);
-    const int64_t held = i < 2 ? dtype : i == 2 ? dtypeC : int64_t(TTS_BYTES);
-    checkOperand(operand, needed[i], held, access,
-                 "operand " + std::to_string(i) + " of a gemm ", label, report);
-  }
+  std::vector<uint64_t> needed = {
+      footprint(ta ? k : m, ta ? m : k, s[TTS_GEMM_LDA], batch,
+                s[TTS_GEMM_STRIDE_A], size),
+      footprint(tb ? n : k, tb ? k : n, s[TTS_GEMM_LDB], batch,
+                s[TTS_GEMM_STRIDE_B], size),
+      footprint(m, n, s[TTS_GEMM_LDC], batch, s[TTS_GEMM_STRIDE_C],
+                floatSize(dtypeC))};
+  if (bias)
+    needed.push_back(footprint(1, n, n, 1, 0, size));
+  if (scratch > 0)
+    needed.push_back(uint64_t(scratch));
+  if (bias && batch != 1)
+    report.fail(label, "a gemm of several products with a bias");
+  checkOperands(table, entry, {needed, dtype, dtypeC, s[TTS_GEMM_BETA], bias},
+                "gemm", label, report);
 }
 
 static void checkConv1d(const Table &table, const TtsEntry &entry,
                         const std::string &label, Report &report) {
-  if (entry.num_scalars != TTS_CONV1D_NUM_SCALARS || entry.num_operands != 4) {
-    report.fail(label, "a conv1d with " + std::to_string(entry.num_scalars) +
-                           " scalars and " +
-                           std::to_string(entry.num_operands) +
-                           " operands, not " +
-                           std::to_string(TTS_CONV1D_NUM_SCALARS) + " and 4");
+  const int64_t *s = table.scalars.data() + entry.first_scalar;
+  const bool sound = entry.num_scalars == TTS_CONV1D_NUM_SCALARS;
+  const bool bias = sound && s[TTS_CONV1D_BIAS] != 0;
+  const uint32_t expected = bias ? 5 : 4;
+  if (!sound || entry.num_operands != expected) {
+    report.fail(label,
+                "a conv1d with " + std::to_string(entry.num_scalars) +
+                    " scalars and " + std::to_string(entry.num_operands) +
+                    " operands, not " + std::to_string(TTS_CONV1D_NUM_SCALARS) +
+                    " and " + std::to_string(expected));
     return;
   }
-  const int64_t *s = &table.scalars[entry.first_scalar];
   const int64_t dtype = s[TTS_CONV1D_DTYPE], dtypeY = s[TTS_CONV1D_DTYPE_Y];
   if (dtypeY != dtype && dtypeY != TTS_F32)
     report.fail(label, "a conv1d whose result is of neither its operands' type "
@@ -128,17 +160,14 @@ static void checkConv1d(const Table &table, const TtsEntry &entry,
       return uint64_t(0);
     return footprint(height, width, width, count, height * width, bytes);
   };
-  const uint64_t needed[] = {stack(batch, rows, in, size),
-                             stack(taps, in, out, size),
-                             stack(batch, rows, out, floatSize(dtypeY)),
-                             uint64_t(s[TTS_CONV1D_SCRATCH])};
-  for (uint32_t i = 0; i < 4; ++i) {
-    const TtsOperand &operand = table.operands[entry.first_operand + i];
-    const int64_t held = i < 2 ? dtype : i == 2 ? dtypeY : int64_t(TTS_BYTES);
-    checkOperand(operand, needed[i], held, i < 2 ? TTS_READ : TTS_WRITE,
-                 "operand " + std::to_string(i) + " of a conv1d ", label,
-                 report);
-  }
+  std::vector<uint64_t> needed = {stack(batch, rows, in, size),
+                                  stack(taps, in, out, size),
+                                  stack(batch, rows, out, floatSize(dtypeY))};
+  if (bias)
+    needed.push_back(footprint(1, out, out, 1, 0, size));
+  needed.push_back(uint64_t(s[TTS_CONV1D_SCRATCH]));
+  checkOperands(table, entry, {needed, dtype, dtypeY, s[TTS_CONV1D_BETA], bias},
+                "conv1d", label, report);
 }
 
 /// Arrays of one float type that become their sums, and room for messages.

@@ -67,6 +67,7 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
     break;
   case Phase::Select:
     manager.addPass(cpu::createConv1dChoicePass());
+    manager.addPass(cpu::createEpilogueChoicePass());
     manager.addPass(createTtsSelect());
     addContract(manager, "select", options);
     manager.addPass(cpu::createGemmScratchPass());

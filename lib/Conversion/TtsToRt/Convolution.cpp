@@ -68,21 +68,21 @@ RankedTensorType accumulatedAs(Value result, ArrayRef<Tap> taps) {
   return taps.size() > 1 ? getSumType(type) : type;
 }
 
-/// The library's convolution, if the target chose it for this op.
+/// The library's convolution onto `c` if there is one, plus `bias` if there is
+/// one; null unless the target chose it for this op.
 template <typename ConvOp>
-LogicalResult callLibrary(PatternRewriter &rewriter, ConvOp op, Value x,
-                          Value w, bool transpose) {
+Value callLibrary(OpBuilder &builder, ConvOp op, Value x, bool transpose,
+                  Value c = {}, Value bias = {}) {
   Attribute scratch = op->getAttr(rt::kScratchAttr);
   if (!scratch)
-    return failure();
+    return {};
   RankedTensorType type = typeOf(op->getResult(0));
   auto call =
-      rt::Conv1dOp::create(rewriter, op.getLoc(), getSumType(type), x, w,
-                           rewriter.getI64IntegerAttr(op.getLeft()),
-                           transpose ? rewriter.getUnitAttr() : UnitAttr());
+      rt::Conv1dOp::create(builder, op.getLoc(), getSumType(type), x, op.getW(),
+                           c, bias, builder.getI64IntegerAttr(op.getLeft()),
+                           transpose ? builder.getUnitAttr() : UnitAttr());
   call->setAttr(rt::kScratchAttr, scratch);
-  rewriter.replaceOp(op, roundTo(rewriter, op.getLoc(), call, type));
-  return success();
+  return roundTo(builder, op.getLoc(), call, type);
 }
 
 struct LowerConv1d : OpRewritePattern<Conv1dOp> {
@@ -91,8 +91,10 @@ struct LowerConv1d : OpRewritePattern<Conv1dOp> {
                                 PatternRewriter &rewriter) const override {
     if (op.getGroups() > 1)
       return failure();
-    if (succeeded(callLibrary(rewriter, op, op.getX(), op.getW(), false)))
+    if (Value y = callLibrary(rewriter, op, op.getX(), /*transpose=*/false)) {
+      rewriter.replaceOp(op, y);
       return success();
+    }
     Shape s(op.getX(), op.getY(), typeOf(op.getW()));
     SmallVector<Tap> taps = getTaps(s.taps, op.getLeft(), s.time);
     Value y = emitEmpty(rewriter, op.getLoc(), accumulatedAs(op.getY(), taps));
@@ -120,8 +122,10 @@ struct LowerConv1dInputGrad : OpRewritePattern<Conv1dInputGradOp> {
                                 PatternRewriter &rewriter) const override {
     if (op.getGroups() > 1)
       return failure();
-    if (succeeded(callLibrary(rewriter, op, op.getDy(), op.getW(), true)))
+    if (Value dx = callLibrary(rewriter, op, op.getDy(), /*transpose=*/true)) {
+      rewriter.replaceOp(op, dx);
       return success();
+    }
     Shape s(op.getDx(), op.getDy(), typeOf(op.getW()));
     SmallVector<Tap> taps = getTaps(s.taps, op.getLeft(), s.time);
     Value dx =
@@ -176,6 +180,19 @@ struct LowerConv1dFilterGrad : OpRewritePattern<Conv1dFilterGradOp> {
   }
 };
 } // namespace
+
+Value tts::emitConv1d(OpBuilder &builder, Conv1dOp op, Value c, Value bias) {
+  if (Value y =
+          callLibrary(builder, op, op.getX(), /*transpose=*/false, c, bias))
+    return y;
+  Shape s(op.getX(), op.getY(), typeOf(op.getW()));
+  Product product{s.batch * s.time, s.out, s.in};
+  product.beta = c ? 1 : 0;
+  product.bias = bias;
+  if (!c)
+    c = emitEmpty(builder, op.getLoc(), op.getY().getType());
+  return emitProduct(builder, op.getLoc(), op.getX(), op.getW(), c, product);
+}
 
 void tts::populateConvolutionPatterns(RewritePatternSet &patterns) {
   patterns.add<LowerConv1d, LowerConv1dInputGrad, LowerConv1dFilterGrad>(

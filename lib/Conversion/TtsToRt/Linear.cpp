@@ -19,7 +19,7 @@ Value tts::emitProduct(OpBuilder &builder, Location loc, Value a, Value b,
       dense(p.lda, p.transposeA ? p.m : p.k),
       dense(p.ldb, p.transposeB ? p.k : p.n), dense(p.ldc, p.n), p.transposeA,
       p.transposeB, p.beta, p.batch, p.strideA, p.strideB, p.strideC);
-  return rt::GemmOp::create(builder, loc, c.getType(), a, b, c, shape,
+  return rt::GemmOp::create(builder, loc, c.getType(), a, b, c, p.bias, shape,
                             p.offsetA, p.offsetB, p.offsetC);
 }
 
@@ -47,16 +47,22 @@ static int64_t numRows(Value value) {
          lastDim(value);
 }
 
+Value tts::emitLinear(OpBuilder &builder, LinearOp op, Value c, Value bias) {
+  Product product{numRows(op.getX()), lastDim(op.getY()), lastDim(op.getX())};
+  product.transposeB = op.getTranspose();
+  product.beta = c ? 1 : 0;
+  product.bias = bias;
+  if (!c)
+    c = emitEmpty(builder, op.getLoc(), op.getY().getType());
+  return emitProduct(builder, op.getLoc(), op.getX(), op.getW(), c, product);
+}
+
 namespace {
 struct LowerLinear : OpRewritePattern<LinearOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LinearOp op,
                                 PatternRewriter &rewriter) const override {
-    Product product{numRows(op.getX()), lastDim(op.getY()), lastDim(op.getX())};
-    product.transposeB = op.getTranspose();
-    Value y = emitEmpty(rewriter, op.getLoc(), op.getY().getType());
-    rewriter.replaceOp(op, emitProduct(rewriter, op.getLoc(), op.getX(),
-                                       op.getW(), y, product));
+    rewriter.replaceOp(op, emitLinear(rewriter, op, {}, {}));
     return success();
   }
 };

@@ -34,6 +34,7 @@ struct Select : tts::impl::TtsSelectBase<Select> {
     for (func::FuncOp program : programs) {
       if (failed(checkStatic(program)))
         return signalPassFailure();
+      lowerEpilogues(program);
       walkAndApplyPatterns(program, contractions);
       separateResults(program);
       outlineKernels(program, kernels);

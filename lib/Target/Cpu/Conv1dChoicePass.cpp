@@ -1,6 +1,6 @@
 //===- Conv1dChoicePass.cpp - convolution or products, by measurement ----===//
 
-#include "Runtime/Device/Cpu/ConvScratch.h"
+#include "LibraryShapes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Dialect/Tts/IR/Names.h"
@@ -72,15 +72,8 @@ public:
     std::optional<TtsDType> dtype = getDType(x);
     if (!dtype || !source.hasStaticShape())
       return;
-    rt::Conv1dShape shape;
+    rt::Conv1dShape shape = cpu::getConv1dShape(x, y, w, left, transpose);
     shape.dtype = *dtype; // the result is f32, whatever it is rounded to
-    shape.batch = source.getDimSize(0);
-    shape.time = source.getDimSize(1);
-    shape.in = source.getDimSize(2);
-    shape.out = cast<RankedTensorType>(y.getType()).getDimSize(2);
-    shape.taps = cast<RankedTensorType>(w.getType()).getDimSize(0);
-    shape.left = left;
-    shape.transpose = transpose;
     if (!libraryWins(shape))
       return;
     int64_t scratch = ask(shape);

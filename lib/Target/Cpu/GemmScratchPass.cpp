@@ -32,6 +32,7 @@ rt::GemmShape getShape(rt::GemmOp gemm) {
   rt::GemmShape shape;
   shape.dtype = getDType(gemm.getA());
   shape.dtypeC = getDType(gemm.getC());
+  shape.bias = bool(gemm.getBias());
   shape.m = s.getM();
   shape.n = s.getN();
   shape.k = s.getK();
@@ -53,15 +54,15 @@ struct GemmScratch : tts::cpu::impl::GemmScratchPassBase<GemmScratch> {
     ModuleOp module = getOperation();
     auto plan = module->getAttrOfType<PlanAttr>(kPlanAttr);
     int threads = plan ? plan.getThreads() : 1;
-    llvm::DenseMap<std::tuple<Attribute, int, int>, int64_t> known;
+    llvm::DenseMap<std::tuple<Attribute, int, int, int>, int64_t> known;
     Builder builder(&getContext());
     module.walk([&](rt::GemmOp gemm) {
       auto type = cast<RankedTensorType>(gemm.getC().getType());
       if (type.getElementType().isF64())
         return; // generated, needs none
       rt::GemmShape shape = getShape(gemm);
-      auto [it, inserted] =
-          known.try_emplace({gemm.getShape(), shape.dtype, shape.dtypeC}, 0);
+      auto [it, inserted] = known.try_emplace(
+          {gemm.getShape(), shape.dtype, shape.dtypeC, int(shape.bias)}, 0);
       if (inserted)
         it->second = rt::gemmScratchBytes(shape, threads);
       gemm->setAttr(rt::kScratchAttr, builder.getI64IntegerAttr(it->second));

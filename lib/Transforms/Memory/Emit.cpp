@@ -174,12 +174,14 @@ private:
         getAccess(program.place(gemm.getC()), gemm.getOffsetC() * bytesC,
                   bytesC * span(s.getM(), s.getN(), s.getLdc(), s.getStrideC()),
                   s.getBeta() ? TTS_READ_WRITE : TTS_WRITE, dtypeC)};
+    if (Value bias = gemm.getBias())
+      operands.push_back(getWhole(program, bias, TTS_READ));
     int64_t scratch = addScratch(program, gemm, operands);
     create(gemm.getLoc(), "rt.gemm", operands,
            {int64_t(dtype), s.getM(), s.getN(), s.getK(), s.getLda(),
             s.getLdb(), s.getLdc(), s.getTransposeA(), s.getTransposeB(),
             s.getBeta(), s.getBatch(), s.getStrideA(), s.getStrideB(),
-            s.getStrideC(), int64_t(dtypeC), scratch});
+            s.getStrideC(), int64_t(dtypeC), bool(gemm.getBias()), scratch});
   }
 
   void emitConv1d(Program &program, rt::Conv1dOp conv) {
@@ -189,13 +191,17 @@ private:
     SmallVector<Attribute> operands = {
         getWhole(program, conv.getX(), TTS_READ),
         getWhole(program, conv.getW(), TTS_READ),
-        getWhole(program, conv.getY(), TTS_WRITE)};
+        getWhole(program, conv.getY(),
+                 conv.getC() ? TTS_READ_WRITE : TTS_WRITE)};
+    if (Value bias = conv.getBias())
+      operands.push_back(getWhole(program, bias, TTS_READ));
     int64_t scratch = addScratch(program, conv, operands);
     create(conv.getLoc(), "rt.conv1d", operands,
            {getDType(x.getElementType()), x.getDimSize(0), x.getDimSize(1),
             x.getDimSize(2), y.getDimSize(2), w.getDimSize(0),
             int64_t(conv.getLeft()), conv.getTranspose(),
-            getDType(y.getElementType()), scratch});
+            getDType(y.getElementType()), bool(conv.getC()),
+            bool(conv.getBias()), scratch});
   }
 
   /// The bytes of scratch of a library call, which become its last operand;

@@ -22,6 +22,8 @@ bool memory::isEntry(Operation *op) {
 Value memory::getOverwritten(Operation *op, unsigned index) {
   if (auto gemm = dyn_cast<rt::GemmOp>(op))
     return gemm.getC();
+  if (auto conv = dyn_cast<rt::Conv1dOp>(op))
+    return conv.getC();
   if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     int64_t operand = launch.getTied()[index];
     return operand < 0 ? Value() : launch.getOperands()[operand];

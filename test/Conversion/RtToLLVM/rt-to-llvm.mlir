@@ -35,7 +35,7 @@ module attributes {
     rt.entry "rt.gemm" [#rt.access<offset = 0, size = 64, mode = 1, buffer = 0>,
                         #rt.access<offset = 0, size = 64, mode = 1, buffer = 0>,
                         #rt.access<offset = 64, size = 64, mode = 2, buffer = 1, dtype = 0>]
-      scalars [0, 4, 4, 4, 4, 4, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0] range 0 "encoder.0.ffn" loc("encoder.0.ffn"("model.mlir":7:3))
+      scalars [0, 4, 4, 4, 4, 4, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] range 0 "encoder.0.ffn" loc("encoder.0.ffn"("model.mlir":7:3))
     rt.entry "add" [#rt.access<offset = 64, size = 64, mode = 3, buffer = 1>]
       scalars [] range 0 "encoder.0.bias"
   }

@@ -18,7 +18,7 @@ def small_copies(monkeypatch):
 
 
 def gemm(number, m, n, k, batch=1, beta=0, stride_c=None):
-    scalars = [0, m, n, k, k, n, n, 0, 0, beta, batch, m * k, k * n, m * n if stride_c is None else stride_c, 0]
+    scalars = [0, m, n, k, k, n, n, 0, 0, beta, batch, m * k, k * n, m * n if stride_c is None else stride_c, 0, 0, 0]
     operands = [
         Operand("x", "activations", 0, 4 * size, access) for size, access in ((m * k, 1), (k * n, 1), (m * n, 2))
     ]
@@ -97,7 +97,7 @@ def test_shapes_are_told_apart():
     assert str(summed) == "gemm 2×3×4 · Σ8 +="
     entry = gemm(0, 2, 3, 4)
     transposed = replace(entry, scalars=(*entry.scalars[:7], 1, 1, *entry.scalars[9:]))
-    conv = replace(entry, function="rt.conv1d", scalars=(0, 2, 8, 4, 5, 3, 1, 0, 0))
+    conv = replace(entry, function="rt.conv1d", scalars=(0, 2, 8, 4, 5, 3, 1, 0, 0, 0, 0, 0))
     assert conv.is_gemm and Shape.of(conv) == Shape(16, 5, 4, 1, False, taps=3)
     assert str(Shape.of(conv)) == "conv 16×5×4 3 taps" and Shape.of(conv).flops == 2 * 16 * 5 * 4 * 3
     assert str(Shape.of(transposed)) == "gemm 2×3×4 ᵀ·ᵀ" and Shape.of(transposed) != Shape.of(entry)

@@ -24,6 +24,6 @@
 // PTX-LABEL: .entry tts_gemm_f64_2(
 // PTX:         shfl.sync.down.b32
 rt.program @products attributes {bucket = 0 : i64, kind = 2 : i64} {
-  rt.entry "rt.gemm" [#rt.access<offset = 0, size = 4096, mode = 1, buffer = 0>, #rt.access<offset = 4096, size = 4096, mode = 1, buffer = 1>, #rt.access<offset = 8192, size = 4096, mode = 2, buffer = 2>] scalars [1, 16, 16, 16, 16, 16, 16, 0, 0, 0, 1, 0, 0, 0, 1, 0] range 0 "combination"
-  rt.entry "rt.gemm" [#rt.access<offset = 0, size = 4096, mode = 1, buffer = 0>, #rt.access<offset = 4096, size = 4096, mode = 1, buffer = 1>, #rt.access<offset = 8192, size = 4096, mode = 3, buffer = 2>] scalars [1, 16, 16, 16, 16, 16, 16, 0, 1, 1, 1, 0, 0, 0, 1, 0] range 0 "dot"
+  rt.entry "rt.gemm" [#rt.access<offset = 0, size = 4096, mode = 1, buffer = 0>, #rt.access<offset = 4096, size = 4096, mode = 1, buffer = 1>, #rt.access<offset = 8192, size = 4096, mode = 2, buffer = 2>] scalars [1, 16, 16, 16, 16, 16, 16, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0] range 0 "combination"
+  rt.entry "rt.gemm" [#rt.access<offset = 0, size = 4096, mode = 1, buffer = 0>, #rt.access<offset = 4096, size = 4096, mode = 1, buffer = 1>, #rt.access<offset = 8192, size = 4096, mode = 3, buffer = 2>] scalars [1, 16, 16, 16, 16, 16, 16, 0, 1, 1, 1, 0, 0, 0, 1, 0, 0] range 0 "dot"
 }

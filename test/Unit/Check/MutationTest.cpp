@@ -279,6 +279,23 @@ TEST(Mutation, GemmsThatTouchMore) {
   SmallTable beta; // accumulating into bytes that are said not to be read
   beta.scalars[TTS_GEMM_BETA] = 2;
   EXPECT_FOUND(beta, "beta");
+  SmallTable bias; // of which there is no operand
+  bias.scalars[TTS_GEMM_BIAS] = 1;
+  EXPECT_FOUND(bias, "a gemm with 4 operands, not 5");
+  SmallTable row; // the scratch's place is a bias now: 8 numbers, read
+  row.scalars[TTS_GEMM_BIAS] = 1;
+  row.scalars[TTS_GEMM_SCRATCH] = 0;
+  EXPECT_FOUND(row, "operand 3 of a gemm is accessed the wrong way");
+  for (const TtsEntry &entry : row.entries)
+    if (entry.num_scalars == TTS_GEMM_NUM_SCALARS) {
+      TtsOperand &last = row.operands[entry.first_operand + 3];
+      last.access = TTS_READ;
+      last.dtype = TTS_F32;
+      last.size = 28;
+    }
+  EXPECT_FOUND(row, "has 28 bytes but 32 are touched");
+  row.scalars[TTS_GEMM_BATCH] = 2;
+  EXPECT_FOUND(row, "several products with a bias");
   SmallTable absurd;
   absurd.scalars[TTS_GEMM_M] = INT64_MAX;
   EXPECT_FOUND(absurd, "no sound shape");
@@ -358,6 +375,14 @@ TEST(Mutation, ConvolutionsThatTouchMore) {
   left.makeConvolutions();
   left.scalars[TTS_CONV1D_LEFT] = 1;
   EXPECT_FOUND(left, "do not reach its own row");
+  SmallTable beta; // overwrites what it is said to read
+  beta.makeConvolutions();
+  beta.scalars[TTS_CONV1D_BETA] = 2;
+  EXPECT_FOUND(beta, "a conv1d whose beta is neither 0 nor 1");
+  SmallTable bias;
+  bias.makeConvolutions();
+  bias.scalars[TTS_CONV1D_BIAS] = 1;
+  EXPECT_FOUND(bias, "scalars and 4 operands, not");
   SmallTable absurd;
   absurd.makeConvolutions();
   absurd.scalars[TTS_CONV1D_OUT] = INT64_MAX;

@@ -129,7 +129,7 @@ void SmallTable::addBucket(uint32_t bucket) {
             {batch, TTS_READ, 32},
             {buffer("w.gradient"), TTS_READ_WRITE},
             {gemm, TTS_WRITE}},
-           {TTS_F32, 8, 8, 1, 1, 8, 8, 0, 0, 1, 1, 0, 0, 0, TTS_F32, 64});
+           {TTS_F32, 8, 8, 1, 1, 8, 8, 0, 0, 1, 1, 0, 0, 0, TTS_F32, 0, 64});
 }
 
 /// gradient[8x8] := delta[8x1] * batch[1x8]
@@ -139,7 +139,7 @@ void SmallTable::makeConvolutions() {
   for (TtsEntry &entry : entries) {
     if (entry.function != gemm)
       continue;
-    const int64_t numbers[] = {TTS_F32, 1, 8, 1, 8, 1, 0, 0, TTS_F32, 64};
+    const int64_t numbers[] = {TTS_F32, 1, 8, 1, 8, 1, 0, 0, TTS_F32, 0, 0, 64};
     entry.num_scalars = TTS_CONV1D_NUM_SCALARS;
     std::copy(std::begin(numbers), std::end(numbers),
               scalars.begin() + entry.first_scalar);

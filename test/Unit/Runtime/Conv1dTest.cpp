@@ -29,7 +29,7 @@ Conv1dShape shape(int64_t batch, int64_t time, int64_t in, int64_t out,
 
 struct Problem {
   Conv1dShape s;
-  std::vector<float> x, w;
+  std::vector<float> x, w, bias, old;
 
   explicit Problem(const Conv1dShape &shape) : s(shape) {
     x.resize(size_t(s.batch * s.time * s.in));
@@ -59,8 +59,8 @@ struct Problem {
   }
 
   std::vector<int64_t> scalars(int64_t scratch) const {
-    return {s.dtype, s.batch, s.time,      s.in,     s.out,
-            s.taps,  s.left,  s.transpose, s.dtypeY, scratch};
+    return {s.dtype, s.batch,     s.time,   s.in,         s.out,  s.taps,
+            s.left,  s.transpose, s.dtypeY, s.accumulate, s.bias, scratch};
   }
 
   /// `values` in memory as `dtype`.
@@ -77,17 +77,24 @@ struct Problem {
     int64_t scratch = conv1dScratchBytes(s, omp_get_max_threads());
     EXPECT_GT(scratch, 0);
     std::vector<char> room(size_t(scratch), char(0xff));
-    std::vector<float> y(size_t(s.batch * s.time * s.out), -1.0f);
+    std::vector<float> y = old;
+    y.resize(size_t(s.batch * s.time * s.out), -1.0f);
     std::vector<char> inX = stored(x, s.dtype), inW = stored(w, s.dtype),
                       outY = stored(y, s.dtypeY);
     GemmLibrary engine;
     Conv1dLibrary library(engine.engine());
-    const Conv1d &conv = library.get(
-        scalars(scratch).data(), TTS_CONV1D_NUM_SCALARS,
-        {inX.size(), inW.size(), outY.size(), uint64_t(scratch)}, "test");
-    void *operands[] = {inX.data(), inW.data(), outY.data(), room.data()};
+    std::vector<uint64_t> bytes = {inX.size(), inW.size(), outY.size()};
+    std::vector<void *> operands = {inX.data(), inW.data(), outY.data()};
+    if (s.bias) {
+      bytes.push_back(bias.size() * 4);
+      operands.push_back(const_cast<float *>(bias.data()));
+    }
+    bytes.push_back(uint64_t(scratch));
+    operands.push_back(room.data());
+    const Conv1d &conv = library.get(scalars(scratch).data(),
+                                     TTS_CONV1D_NUM_SCALARS, bytes, "test");
     countLargeAllocations();
-    conv.run(engine.stream(), operands);
+    conv.run(engine.stream(), operands.data());
     EXPECT_EQ(largeAllocationsAfterStart(), 0u);
     convertFloats(TTS_F32, y.data(), s.dtypeY, outY.data(), int64_t(y.size()));
     return y;
@@ -174,6 +181,35 @@ TEST_F(Conv1d, NeitherThreadsNorNeighboursChangeABit) {
   }
 }
 
+TEST_F(Conv1d, AnEpilogueHasTheBitsOfAddingAfterwards) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  int64_t sizes[][5] = {{2, 96, 256, 384, 9},
+                        {3, 33, 96, 80, 3},
+                        {2, 130, 512, 64, 1},
+                        {1, 20, 64, 256, 5}};
+  for (int threads : {1, 2})
+    for (auto &[batch, time, in, out, taps] : sizes)
+      for (bool transpose : {false, true}) {
+        omp_set_num_threads(threads);
+        Problem p(shape(batch, time, in, out, taps, taps / 2, transpose));
+        p.bias.resize(size_t(out));
+        p.old.resize(size_t(batch * time * out));
+        for (auto *values : {&p.x, &p.w, &p.bias, &p.old})
+          for (float &value : *values)
+            value = normal(random);
+        std::vector<float> sum = p.run();
+        for (size_t i = 0; i < sum.size(); ++i)
+          sum[i] += p.bias[i % size_t(out)];
+        p.s.bias = true;
+        EXPECT_EQ(p.run(), sum) << in << " to " << out;
+        for (size_t i = 0; i < sum.size(); ++i)
+          sum[i] += p.old[i];
+        p.s.accumulate = true;
+        EXPECT_EQ(p.run(), sum) << in << " to " << out;
+      }
+}
+
 TEST_F(Conv1d, RefusesWhatDoesNotFit) {
   Problem p(shape(1, 9, 16, 16, 3, 1, false));
   GemmLibrary engine;
@@ -198,6 +234,13 @@ TEST_F(Conv1d, RefusesWhatDoesNotFit) {
   std::vector<uint64_t> noRoom = bytes;
   noRoom[3] = 64;
   EXPECT_TRUE(refused(p.scalars(64), noRoom));
+  std::vector<int64_t> biased = p.scalars(1 << 20);
+  biased[TTS_CONV1D_BIAS] = 1;
+  EXPECT_TRUE(refused(biased, bytes)); // no operand for it
+  std::vector<uint64_t> five = {bytes[0], bytes[1], bytes[2], 64, 1 << 20};
+  EXPECT_FALSE(refused(biased, five));
+  five[3] -= 4;
+  EXPECT_TRUE(refused(biased, five));
   std::vector<int64_t> f64 = p.scalars(1 << 20), outside = f64;
   f64[TTS_CONV1D_DTYPE] = TTS_F64;
   EXPECT_TRUE(refused(f64, bytes));

@@ -10,13 +10,22 @@
 #include "Runtime/Device/Cpu/HalfTypes.h"
 #include "Runtime/Memory/Allocations.h"
 #include "tts-runtime/Format.h"
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <random>
 
 using namespace tts::rt;
 
 namespace {
+
+std::vector<int64_t> scalarsOf(const GemmShape &s, int64_t scratch) {
+  return {s.dtype, s.m,       s.n,          s.k,          s.lda,
+          s.ldb,   s.ldc,     s.transposeA, s.transposeB, s.accumulate,
+          s.batch, s.strideA, s.strideB,    s.strideC,    s.dtypeC,
+          s.bias,  scratch};
+}
 
 struct Problem {
   GemmShape shape;
@@ -51,11 +60,7 @@ struct Problem {
   }
 
   std::vector<int64_t> scalars(int64_t scratch) const {
-    const GemmShape &s = shape;
-    return {s.dtype,      s.m,          s.n,      s.k,
-            s.lda,        s.ldb,        s.ldc,    s.transposeA,
-            s.transposeB, s.accumulate, s.batch,  s.strideA,
-            s.strideB,    s.strideC,    s.dtypeC, scratch};
+    return scalarsOf(shape, scratch);
   }
 
   std::vector<uint64_t> bytes(uint64_t scratch) const {
@@ -234,6 +239,75 @@ TEST(Gemm, SharedOperands) {
   expectRight(Problem(s));
 }
 
+/// One product into `c`, with its old value where `accumulate` says so.
+std::vector<float> product(GemmShape s, const std::vector<float> &a,
+                           const std::vector<float> &b,
+                           const std::vector<float> &bias,
+                           std::vector<float> c) {
+  GemmLibrary library;
+  int64_t scratch = gemmScratchBytes(s, omp_get_max_threads());
+  EXPECT_GE(scratch, 0);
+  std::vector<char> room(size_t(scratch) + 64);
+  std::vector<uint64_t> bytes = {a.size() * 4, b.size() * 4, c.size() * 4};
+  std::vector<void *> operands = {const_cast<float *>(a.data()),
+                                  const_cast<float *>(b.data()), c.data()};
+  if (s.bias) {
+    operands.push_back(const_cast<float *>(bias.data()));
+    bytes.push_back(bias.size() * 4);
+  }
+  operands.push_back(room.data());
+  bytes.push_back(uint64_t(scratch));
+  const Gemm &gemm = library.get(scalarsOf(s, scratch).data(),
+                                 TTS_GEMM_NUM_SCALARS, bytes, "test");
+  countLargeAllocations();
+  gemm.run(library.stream(), operands.data());
+  if (__builtin_cpu_supports("avx512f"))
+    EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
+  return c;
+}
+
+/// The bits of a, so that a NaN equals itself and -0 is not 0.
+std::vector<uint32_t> bits(const std::vector<float> &a) {
+  std::vector<uint32_t> result(a.size());
+  std::memcpy(result.data(), a.data(), a.size() * 4);
+  return result;
+}
+
+TEST(Gemm, AnEpilogueHasTheBitsOfAddingAfterwards) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  auto fill = [&](size_t n) {
+    std::vector<float> x(n);
+    for (float &value : x)
+      value = normal(random);
+    return x;
+  };
+  int64_t sizes[][3] = {{5, 3, 7},       {384, 256, 256}, {96, 80, 2048},
+                        {200, 1, 256},   {36, 100, 1000}, {64, 1024, 300},
+                        {300, 48, 3072}, {200, 256, 1024}};
+  for (int threads : {1, 2})
+    for (auto &[m, n, k] : sizes)
+      for (int form = 0; form < 4; ++form) {
+        omp_set_num_threads(threads);
+        GemmShape s = shape(m, n, k, form & 1, (form & 2) != 0, false);
+        std::vector<float> a = fill(size_t(m * k)), b = fill(size_t(k * n)),
+                           bias = fill(size_t(n)), old = fill(size_t(m * n));
+        a[0] = INFINITY;
+        bias[0] = -0.0f;
+        std::vector<float> sum = product(s, a, b, {}, old);
+        for (size_t i = 0; i < sum.size(); ++i)
+          sum[i] += bias[i % size_t(n)];
+        s.bias = true;
+        EXPECT_EQ(bits(product(s, a, b, bias, old)), bits(sum))
+            << m << "x" << n << "x" << k << " form " << form;
+        for (size_t i = 0; i < sum.size(); ++i)
+          sum[i] += old[i];
+        s.accumulate = true;
+        EXPECT_EQ(bits(product(s, a, b, bias, old)), bits(sum))
+            << m << "x" << n << "x" << k << " form " << form;
+      }
+}
+
 TEST(Gemm, WhatCannotRunIsRefused) {
   Problem p(shape(64, 64, 64, true, true, false));
   int64_t scratch = gemmScratchBytes(p.shape, 2);
@@ -265,6 +339,16 @@ TEST(Gemm, WhatCannotRunIsRefused) {
   EXPECT_NE(refusal(p.scalars(scratch), bytes).find("outside"),
             std::string::npos);
   EXPECT_NE(refusal({1, 2, 3}, p.bytes(0)), "");
+  auto biased = p.scalars(scratch);
+  biased[TTS_GEMM_BIAS] = 1;
+  bytes = p.bytes(uint64_t(scratch));
+  bytes.insert(bytes.begin() + 3, 64 * 4);
+  EXPECT_EQ(refusal(biased, bytes), "");
+  bytes[3] -= 4; // one element less than a row
+  EXPECT_NE(refusal(biased, bytes).find("outside"), std::string::npos);
+  bytes[3] += 4;
+  biased[TTS_GEMM_BATCH] = 2;
+  EXPECT_NE(refusal(biased, bytes).find("single product"), std::string::npos);
 }
 
 TEST(Gemm, OnePrimitivePerShape) {

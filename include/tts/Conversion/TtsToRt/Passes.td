@@ -13,7 +13,8 @@ def TtsSelect : Pass<"tts-select", "::mlir::ModuleOp"> {
     Contractions become `rt.gemm` on views (a convolution is one product per
     tap over the rows where it overlaps the sequence, or `rt.conv1d` where the
     target wrote `rt.scratch` on it; attention works on blocks of queries, so
-    that no tensor has time twice). The rest is grouped by
+    that no tensor has time twice). Sums that the target marked `rt.epilogue` join
+    the call of the product before them. The rest is grouped by
     `computeFusionGroups`, outlined (with `tts.unfused` on the module each op
     alone) into `rt.kernel` functions, de-duplicated by structure, and launched.
 

@@ -33,10 +33,18 @@ Conv1d::Conv1d(const Conv1dShape &shape, dnnl_engine_t engine) : shape(shape) {
   memory(plain, choice.reorder, dnnl_query_src_md);
   memory(piece, choice.reorder, dnnl_query_dst_md);
   memory(reorderScratch, choice.reorder, dnnl_query_scratchpad_md);
+  if (shape.bias) // the second of the weights
+    checkLibrary(
+        dnnl_memory_create(&bias,
+                           dnnl_primitive_desc_query_md(
+                               choice.convolution, dnnl_query_weights_md, 1),
+                           engine, DNNL_MEMORY_NONE),
+        "dnnl_memory_create");
 }
 
 Conv1d::~Conv1d() {
-  for (dnnl_memory_t memory : {x, w, y, scratch, plain, piece, reorderScratch})
+  for (dnnl_memory_t memory :
+       {x, w, y, scratch, bias, plain, piece, reorderScratch})
     if (memory)
       dnnl_memory_destroy(memory);
   for (dnnl_primitive_t primitive : {convolution, reorder})
@@ -71,7 +79,7 @@ void Conv1d::widen(void *to, const void *from) const {
 }
 
 void Conv1d::run(dnnl_stream_t stream, void *const *operands) const {
-  char *room = static_cast<char *>(operands[3]);
+  char *room = static_cast<char *>(operands[shape.bias ? 4 : 3]);
   blockWeights(stream, static_cast<const char *>(operands[1]), room);
   void *source = operands[0];
   if (choice.widenedX >= 0) {
@@ -85,24 +93,30 @@ void Conv1d::run(dnnl_stream_t stream, void *const *operands) const {
   dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, x},
                                  {DNNL_ARG_WEIGHTS, w},
                                  {DNNL_ARG_DST, y},
-                                 {DNNL_ARG_SCRATCHPAD, scratch}};
-  checkRun(dnnl_primitive_execute(convolution, stream, 4, arguments),
+                                 {DNNL_ARG_SCRATCHPAD, scratch},
+                                 {DNNL_ARG_BIAS, bias}};
+  if (bias)
+    dnnl_memory_set_data_handle(bias, operands[3]);
+  checkRun(dnnl_primitive_execute(convolution, stream, bias ? 5 : 4, arguments),
            choice.implementation);
 }
 
 static void checkOperands(const Conv1dShape &s,
                           const std::vector<uint64_t> &bytes,
                           const std::string &where) {
-  if (bytes.size() != 4)
-    refuseEntry(where, "rt.conv1d has not four operands");
+  if (bytes.size() != (s.bias ? 5 : 4))
+    refuseEntry(where, "rt.conv1d has not the operands it wants");
   if (s.batch < 1 || s.time < 1 || s.in < 1 || s.out < 1 || s.taps < 1 ||
       s.left < 0 || s.left >= s.taps)
     refuseEntry(where, "rt.conv1d has an extent that is not sound");
+  if ((s.bias || s.accumulate) && (s.dtype != TTS_F32 || s.dtypeY != TTS_F32))
+    refuseEntry(where, "rt.conv1d adds a bias or its old value in f32 only");
   uint64_t rows = uint64_t(s.batch) * uint64_t(s.time);
   uint64_t each = uint64_t(elementBytes(s.dtype));
   if (rows * s.in * each > bytes[0] ||
       uint64_t(s.taps) * s.in * s.out * each > bytes[1] ||
-      rows * s.out * uint64_t(elementBytes(s.dtypeY)) > bytes[2])
+      rows * s.out * uint64_t(elementBytes(s.dtypeY)) > bytes[2] ||
+      (s.bias && uint64_t(s.out) * 4 > bytes[3]))
     refuseEntry(where, "rt.conv1d reaches outside its operands");
 }
 
@@ -123,10 +137,11 @@ const Conv1d &Conv1dLibrary::get(const int64_t *scalars, uint32_t numScalars,
   const Conv1d *&known = byScalars[key];
   if (!known)
     known = &convolutions.emplace_back(shape, engine);
-  if (known->scratchBytes() > operandBytes[3])
+  const uint64_t planned = operandBytes.back();
+  if (known->scratchBytes() > planned)
     refuseEntry(where, "oneDNN wants " + std::to_string(known->scratchBytes()) +
                            " bytes of scratch here, " +
-                           std::to_string(operandBytes[3]) + " are planned");
+                           std::to_string(planned) + " are planned");
   return *known;
 }
 

@@ -17,7 +17,8 @@
 
 namespace tts::rt {
 
-/// A convolution of one shape, ready to run on operands X, W, Y, scratch.
+/// A convolution of one shape, ready to run on operands X, W, Y, the bias if
+/// there is one, scratch.
 class Conv1d : public LibraryCall {
 public:
   Conv1d(const Conv1dShape &shape, dnnl_engine_t engine);
@@ -41,6 +42,7 @@ private:
   Conv1dChoice choice;
   dnnl_primitive_t convolution = nullptr, reorder = nullptr;
   dnnl_memory_t x = nullptr, w = nullptr, y = nullptr, scratch = nullptr;
+  dnnl_memory_t bias = nullptr; ///< null: none
   dnnl_memory_t plain = nullptr, piece = nullptr, reorderScratch = nullptr;
 };
 

@@ -23,6 +23,8 @@ Conv1dShape Conv1dShape::fromScalars(const int64_t *scalars) {
   s.taps = scalars[TTS_CONV1D_TAPS];
   s.left = scalars[TTS_CONV1D_LEFT];
   s.transpose = scalars[TTS_CONV1D_TRANSPOSE] != 0;
+  s.accumulate = scalars[TTS_CONV1D_BETA] != 0;
+  s.bias = scalars[TTS_CONV1D_BIAS] != 0;
   s.dtype = TtsDType(scalars[TTS_CONV1D_DTYPE]);
   s.dtypeY = TtsDType(scalars[TTS_CONV1D_DTYPE_Y]);
   return s;
@@ -38,13 +40,20 @@ void Conv1dChoice::destroy() {
 
 namespace {
 
-/// Library scratch where we tell it.
+/// Library scratch where we tell it; perhaps the result's old value is added.
 struct Attributes {
   dnnl_primitive_attr_t value = nullptr;
 
-  Attributes() {
-    if (dnnl_primitive_attr_create(&value) == dnnl_success)
-      dnnl_primitive_attr_set_scratchpad_mode(value, dnnl_scratchpad_mode_user);
+  explicit Attributes(bool accumulate = false) {
+    if (dnnl_primitive_attr_create(&value) != dnnl_success)
+      return;
+    dnnl_primitive_attr_set_scratchpad_mode(value, dnnl_scratchpad_mode_user);
+    dnnl_post_ops_t operations = nullptr;
+    if (!accumulate || dnnl_post_ops_create(&operations) != dnnl_success)
+      return;
+    dnnl_post_ops_append_sum(operations, 1.0f);
+    dnnl_primitive_attr_set_post_ops(value, operations);
+    dnnl_post_ops_destroy(operations);
   }
   ~Attributes() {
     if (value)
@@ -62,7 +71,7 @@ Conv1dShape called(Conv1dShape s, bool widened) {
 bool describeOperation(const Conv1dShape &s, dnnl_convolution_desc_t &out) {
   dnnl_dims_t x = {s.batch, s.in, s.time}, y = {s.batch, s.out, s.time},
               w = {s.out, s.in, s.taps};
-  dnnl_memory_desc_t source, weights, destination;
+  dnnl_memory_desc_t source, weights, destination, bias;
   int64_t left = s.transpose ? s.taps - 1 - s.left : s.left;
   dnnl_dims_t stride = {1}, dilation = {0}, before = {left},
               after = {s.taps - 1 - left};
@@ -74,10 +83,12 @@ bool describeOperation(const Conv1dShape &s, dnnl_convolution_desc_t &out) {
                                       dnnl_format_tag_any) == dnnl_success &&
          dnnl_memory_desc_init_by_tag(&destination, 3, y, libraryType(s.dtypeY),
                                       dnnl_nwc) == dnnl_success &&
+         dnnl_memory_desc_init_by_tag(&bias, 1, &s.out, dnnl_f32, dnnl_x) ==
+             dnnl_success &&
          dnnl_dilated_convolution_forward_desc_init(
              &out, dnnl_forward_training, dnnl_convolution_direct, &source,
-             &weights, nullptr, &destination, stride, dilation, before,
-             after) == dnnl_success;
+             &weights, s.bias ? &bias : nullptr, &destination, stride, dilation,
+             before, after) == dnnl_success;
 }
 
 bool isBatchReduce(dnnl_primitive_desc_t descriptor) {
@@ -89,7 +100,7 @@ bool isBatchReduce(dnnl_primitive_desc_t descriptor) {
 dnnl_primitive_desc_t findConvolution(const Conv1dShape &shape,
                                       dnnl_engine_t engine) {
   dnnl_convolution_desc_t operation;
-  Attributes attributes;
+  Attributes attributes(shape.accumulate);
   dnnl_primitive_desc_iterator_t iterator = nullptr;
   if (!describeOperation(shape, operation) ||
       dnnl_primitive_desc_iterator_create(&iterator, &operation,

@@ -20,6 +20,8 @@ struct Conv1dShape {
   bool transpose = false;
   TtsDType dtype = TTS_F32;  ///< of X and W
   TtsDType dtypeY = TTS_F32; ///< the same or F32
+  bool accumulate = false;   ///< beta = 1, F32 only
+  bool bias = false;         ///< likewise
 
   /// From TTS_CONV1D_NUM_SCALARS numbers in TtsConv1dScalar's order.
   static Conv1dShape fromScalars(const int64_t *scalars);
@@ -50,7 +52,7 @@ struct Conv1dChoice {
 /// are those of the calling thread's OpenMP settings.
 Conv1dChoice chooseConv1d(const Conv1dShape &shape, dnnl_engine_t engine);
 
-/// Scratch for the fourth operand with that many threads, or -1: no such
+/// Scratch for the last operand with that many threads, or -1: no such
 /// convolution here.
 int64_t conv1dScratchBytes(const Conv1dShape &shape, int threads);
 

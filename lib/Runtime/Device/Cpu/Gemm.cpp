@@ -22,8 +22,8 @@ uint64_t extentBytes(StoredMatrix m, int64_t batch, TtsDType dtype) {
 
 void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
                    const std::string &where) {
-  if (bytes.size() < 3)
-    refuseEntry(where, "rt.gemm has fewer than three operands");
+  if (bytes.size() < (s.bias ? 4 : 3))
+    refuseEntry(where, "rt.gemm has too few operands");
   if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1 || s.strideA < 0 ||
       s.strideB < 0 || s.strideC < 0)
     refuseEntry(where, "rt.gemm has an empty or negative extent");
@@ -33,7 +33,10 @@ void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
   uint64_t a = extentBytes(storedA(s), s.batch, s.dtype);
   uint64_t b = extentBytes(storedB(s), s.batch, s.dtype);
   uint64_t c = extentBytes(storedC(s), s.batch, s.dtypeC);
-  if (a > bytes[0] || b > bytes[1] || c > bytes[2])
+  if (s.bias && (s.batch > 1 || s.dtype != TTS_F32 || s.dtypeC != TTS_F32))
+    refuseEntry(where, "rt.gemm adds a bias to a single product in f32 only");
+  if (a > bytes[0] || b > bytes[1] || c > bytes[2] ||
+      (s.bias && uint64_t(s.n) * 4 > bytes[3]))
     refuseEntry(where, "rt.gemm reaches outside its operands");
 }
 
@@ -59,10 +62,20 @@ Gemm::Gemm(const GemmShape &shape, dnnl_engine_t engine) : shape(shape) {
   memory(b, dnnl_query_weights_md);
   memory(c, dnnl_query_dst_md);
   memory(scratch, dnnl_query_scratchpad_md);
+  if (!shape.bias)
+    return;
+  // The matmul adds the bias, so how it stands in memory is the query's second
+  // weights.
+  checkLibrary(
+      dnnl_memory_create(&bias,
+                         dnnl_primitive_desc_query_md(choice.descriptor,
+                                                      dnnl_query_weights_md, 1),
+                         engine, DNNL_MEMORY_NONE),
+      "dnnl_memory_create");
 }
 
 Gemm::~Gemm() {
-  for (dnnl_memory_t memory : {a, b, c, scratch})
+  for (dnnl_memory_t memory : {a, b, c, scratch, bias})
     if (memory)
       dnnl_memory_destroy(memory);
   if (primitive)
@@ -72,7 +85,7 @@ Gemm::~Gemm() {
 }
 
 void Gemm::call(dnnl_stream_t stream, char *dataA, char *dataB, char *dataC,
-                void *dataScratch) const {
+                void *dataBias, void *dataScratch) const {
   dnnl_memory_set_data_handle(a, dataA);
   dnnl_memory_set_data_handle(b, dataB);
   dnnl_memory_set_data_handle(c, dataC);
@@ -80,8 +93,11 @@ void Gemm::call(dnnl_stream_t stream, char *dataA, char *dataB, char *dataC,
   dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, a},
                                  {DNNL_ARG_WEIGHTS, b},
                                  {DNNL_ARG_DST, c},
-                                 {DNNL_ARG_SCRATCHPAD, scratch}};
-  checkRun(dnnl_primitive_execute(primitive, stream, 4, arguments),
+                                 {DNNL_ARG_SCRATCHPAD, scratch},
+                                 {DNNL_ARG_BIAS, bias}};
+  if (bias)
+    dnnl_memory_set_data_handle(bias, dataBias);
+  checkRun(dnnl_primitive_execute(primitive, stream, bias ? 5 : 4, arguments),
            choice.implementation);
 }
 
@@ -113,7 +129,9 @@ static void copyRows(Matrices to, Matrices from, int64_t elements) {
 void Gemm::runElement(dnnl_stream_t stream, void *const *operands,
                       int64_t element) const {
   int64_t elements = choice.batched ? shape.batch : 1;
-  char *room = choice.scratchBytes ? static_cast<char *>(operands[3]) : nullptr;
+  char *room = choice.scratchBytes
+                   ? static_cast<char *>(operands[shape.bias ? 4 : 3])
+                   : nullptr;
   auto place = [&](int operand, int64_t stride, TtsDType dtype) {
     return static_cast<char *>(operands[operand]) +
            element * stride * elementBytes(dtype);
@@ -139,7 +157,8 @@ void Gemm::runElement(dnnl_stream_t stream, void *const *operands,
     if (shape.accumulate)
       copyRows(usedC, c, elements);
   }
-  call(stream, a.data, b.data, usedC.data, room);
+  call(stream, a.data, b.data, usedC.data, shape.bias ? operands[3] : nullptr,
+       room);
   if (choice.packC >= 0)
     copyRows(c, usedC, elements);
 }
@@ -188,9 +207,10 @@ const Gemm &GemmLibrary::get(const int64_t *scalars, uint32_t numScalars,
   const Gemm *&gemm = byScalars[key];
   if (!gemm)
     gemm = &gemms.emplace_back(shape, theEngine);
+  const size_t last = shape.bias ? 4 : 3;
   uint64_t planned =
-      operandBytes.size() > 3
-          ? std::min(operandBytes[3], uint64_t(scalars[TTS_GEMM_SCRATCH]))
+      operandBytes.size() > last
+          ? std::min(operandBytes[last], uint64_t(scalars[TTS_GEMM_SCRATCH]))
           : 0;
   if (gemm->scratchBytes() > planned)
     refuseEntry(where, "oneDNN wants " + std::to_string(gemm->scratchBytes()) +

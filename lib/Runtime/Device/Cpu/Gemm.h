@@ -26,7 +26,8 @@ public:
   Gemm(const Gemm &) = delete;
   Gemm &operator=(const Gemm &) = delete;
 
-  /// Operands A, B, C and, when scratchBytes() > 0, scratch.
+  /// Operands A, B, C, the bias if there is one and, when scratchBytes() > 0,
+  /// scratch.
   void run(dnnl_stream_t stream, void *const *operands) const override;
   void runOne(dnnl_stream_t stream, void *const *operands) const override;
 
@@ -36,13 +37,14 @@ public:
 private:
   void runElement(dnnl_stream_t stream, void *const *operands,
                   int64_t element) const;
-  void call(dnnl_stream_t stream, char *a, char *b, char *c,
+  void call(dnnl_stream_t stream, char *a, char *b, char *c, void *bias,
             void *scratch) const;
 
   GemmShape shape;
   GemmChoice choice;
   dnnl_primitive_t primitive = nullptr;
   dnnl_memory_t a = nullptr, b = nullptr, c = nullptr, scratch = nullptr;
+  dnnl_memory_t bias = nullptr; ///< null: none
 };
 
 /// All matmuls of a table.
@@ -55,7 +57,7 @@ public:
 
   /// The primitive for an entry's scalars; `where` names the entry in errors.
   /// `operandBytes` are the sizes of its operands: what the shape touches must
-  /// lie inside, and the fourth must hold the scratch that oneDNN wants here.
+  /// lie inside, and the last must hold the scratch that oneDNN wants here.
   const Gemm &get(const int64_t *scalars, uint32_t numScalars,
                   const std::vector<uint64_t> &operandBytes,
                   const std::string &where);

@@ -1,7 +1,9 @@
 //===- GemmScratch.cpp - asks oneDNN for a matmul ------------------------===//
 //
 // Row-major matrices and their transposes are one memory descriptor with
-// strides; beta = 1 is oneDNN's sum post-operation.
+// strides; beta = 1 is oneDNN's sum post-operation. Its batch-reduce products
+// add the bias to the finished sum over k, then C's old value, and round each:
+// the bits of adding them afterwards (GemmTest).
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +90,7 @@ GemmChoice walk(const dnnl_matmul_desc_t &operation,
 }
 
 GemmChoice ask(const GemmShape &s, dnnl_engine_t engine, bool batched) {
-  dnnl_memory_desc_t a, b, c;
+  dnnl_memory_desc_t a, b, c, bias;
   dnnl_matmul_desc_t operation;
   if (!describeMatrix(a, s.dtype, batched, s.batch, s.strideA, s.m, s.k, s.lda,
                       s.transposeA) ||
@@ -96,7 +98,9 @@ GemmChoice ask(const GemmShape &s, dnnl_engine_t engine, bool batched) {
                       s.transposeB) ||
       !describeMatrix(c, s.dtypeC, batched, s.batch, s.strideC, s.m, s.n, s.ldc,
                       false) ||
-      dnnl_matmul_desc_init(&operation, &a, &b, nullptr, &c) != dnnl_success)
+      !describeMatrix(bias, TTS_F32, batched, 1, s.n, 1, s.n, s.n, false) ||
+      dnnl_matmul_desc_init(&operation, &a, &b, s.bias ? &bias : nullptr, &c) !=
+          dnnl_success)
     return {};
   dnnl_primitive_attr_t attributes = makeAttributes(s.accumulate);
   if (!attributes)
@@ -128,6 +132,7 @@ GemmShape GemmShape::fromScalars(const int64_t *scalars) {
   s.strideA = scalars[TTS_GEMM_STRIDE_A];
   s.strideB = scalars[TTS_GEMM_STRIDE_B];
   s.strideC = scalars[TTS_GEMM_STRIDE_C];
+  s.bias = scalars[TTS_GEMM_BIAS] != 0;
   s.dtype = TtsDType(scalars[TTS_GEMM_DTYPE]);
   s.dtypeC = TtsDType(scalars[TTS_GEMM_DTYPE_C]);
   return s;

@@ -26,6 +26,7 @@ struct GemmShape {
   int64_t strideA = 0, strideB = 0, strideC = 0;
   TtsDType dtype = TTS_F32;  ///< of A and B
   TtsDType dtypeC = TTS_F32; ///< the same or F32
+  bool bias = false;         ///< F32 only
 
   /// From TTS_GEMM_NUM_SCALARS numbers in TtsGemmScalar's order.
   static GemmShape fromScalars(const int64_t *scalars);
@@ -90,7 +91,7 @@ template <typename Ask> int64_t askWithThreads(int threads, Ask ask) {
   return answer;
 }
 
-/// Scratch for the fourth operand with that many threads; -1: oneDNN takes the
+/// Scratch for the last operand with that many threads; -1: oneDNN takes the
 /// shape not at all, or only with memory of its own in every call.
 int64_t gemmScratchBytes(const GemmShape &shape, int threads);
 

@@ -110,26 +110,37 @@ def Rt_GemmOp : Rt_Op<"gemm", [Pure, AllTypesMatch<["c", "result"]>]> {
   let description = [{
     Element offsets place each matrix inside its tensor, so a convolution's tap
     and a block of attention's queries are views, never copies. With beta = 0 only the
-    addressed elements of c are overwritten; the others stay.
+    addressed elements of c are overwritten; the others stay. A bias is a row that is
+    added to every row of a single product, before c's old value.
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$c,
+                       Optional<1DTensorOf<[AnyFloat]>>:$bias,
                        Rt_GemmAttr:$shape, DefaultValuedAttr<I64Attr, "0">:$offset_a,
                        DefaultValuedAttr<I64Attr, "0">:$offset_b,
                        DefaultValuedAttr<I64Attr, "0">:$offset_c);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$a `,` $b `into` $c $shape attr-dict `:` type($a) `,` type($b) `,` type($c)";
+  let assemblyFormat = [{
+    $a `,` $b `into` $c (`bias` $bias^)? $shape attr-dict `:` type($a) `,`
+    type($b) `,` type($c) (`,` type($bias)^)?
+  }];
 }
 
-def Rt_Conv1dOp : Rt_Op<"conv1d", [Pure]> {
+def Rt_Conv1dOp : Rt_Op<"conv1d", [Pure, AttrSizedOperandSegments]> {
   let summary = "a library's convolution over time";
   let description = [{
     y[b, t] = Σ_j x[b, t + j - left] · w[j], x [batch, time, in], w [taps, in, out];
     with `transpose` the gradient of the input: y[b, t] = Σ_j x[b, t - j + left] ·
-    w[j]ᵀ, w [taps, out, in]. `rt.scratch` has the bytes the library asks for.
+    w[j]ᵀ, w [taps, out, in]. `rt.scratch` has the bytes the library asks for. A
+    bias is a row that is added to every row of y; then `c` is added, whose storage y
+    takes.
   }];
-  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, I64Attr:$left, UnitAttr:$transpose);
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$c,
+                       Optional<1DTensorOf<[AnyFloat]>>:$bias, I64Attr:$left, UnitAttr:$transpose);
   let results = (outs AnyRankedTensor:$y);
-  let assemblyFormat = "$x `,` $w (`transpose` $transpose^)? attr-dict `:` type($x) `,` type($w) `to` type($y)";
+  let assemblyFormat = [{
+    $x `,` $w (`transpose` $transpose^)? (`onto` $c^)? (`bias` $bias^)? attr-dict `:`
+    type($x) `,` type($w) (`onto` type($c)^)? (`bias` type($bias)^)? `to` type($y)
+  }];
 }
 
 def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
