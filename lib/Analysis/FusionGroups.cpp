@@ -9,9 +9,6 @@ using namespace mlir;
 using namespace tts;
 
 namespace {
-/// Registers and compile time bound what one kernel may hold.
-constexpr size_t kMostOps = 12;
-
 bool isPointwise(Operation *op) {
   return op->getNumResults() == 1 && op->hasTrait<Pointwise>();
 }
@@ -56,7 +53,7 @@ private:
       for (Value operand : op->getOperands()) {
         Operation *producer = operand.getDefiningOp();
         if (!producer || members.contains(producer) ||
-            members.size() >= kMostOps || !joins(producer, root, members))
+            members.size() >= kMostGroupOps || !joins(producer, root, members))
           continue;
         members.insert(producer);
         worklist.push_back(producer);

@@ -22,6 +22,10 @@ struct FusionGroup {
   mlir::Operation *root() const { return ops.back(); }
 };
 
+/// Ops of a group at most: registers and compile time bound what one kernel may
+/// hold.
+inline constexpr size_t kMostGroupOps = 12;
+
 /// The groups of a block of tts ops, by the position of their roots. Ops of
 /// other dialects belong to no group. Without `fuse` every op that computes is
 /// a group of its own: same bits, more traffic; for comparison.

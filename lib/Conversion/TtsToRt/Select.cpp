@@ -34,9 +34,9 @@ struct Select : tts::impl::TtsSelectBase<Select> {
     for (func::FuncOp program : programs) {
       if (failed(checkStatic(program)))
         return signalPassFailure();
+      separateResults(program);
       lowerEpilogues(program);
       walkAndApplyPatterns(program, contractions);
-      separateResults(program);
       outlineKernels(program, kernels);
       lowerAliases(program);
     }
@@ -53,7 +53,8 @@ struct Select : tts::impl::TtsSelectBase<Select> {
   }
 
   /// A value returned twice would need two storages: its op runs once for each
-  /// (these are counts of lengths, shared by losses).
+  /// (these are counts of lengths, shared by losses). Before contractions are
+  /// calls, which write into a storage of their own.
   void separateResults(func::FuncOp program) {
     Operation *terminator = program.getBody().front().getTerminator();
     llvm::SmallPtrSet<Value, 8> seen;

@@ -1,7 +1,9 @@
 //===- EpilogueChoicePass.cpp - sums that the library's product does -----===//
 //
 // A group that is nothing but the sums behind one product needs no kernel: the
-// library adds the bias and the result's old value with the same bits.
+// library adds the bias and the result's old value with the same bits. It adds
+// the bias in front of other kernels, too: so a product is the same primitive
+// wherever it runs, forward or again in backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,22 +92,41 @@ public:
   }
 
   int64_t run() {
-    return llvm::count_if(found, [&](const Epilogue &e) { return choose(e); });
+    return llvm::count_if(found, [&](Epilogue &e) { return choose(e); });
   }
 
 private:
-  /// The group's ops run at its root, and so does a product whose sums join it.
+  /// The group's ops run at its root, and so does a product whose sums are all
+  /// of it.
   void note(const FusionGroup &group) {
+    Operation *root = group.root();
     for (Operation *op : group.ops)
-      runsAt[op] = group.root();
-    std::optional<Epilogue> epilogue = matchEpilogue(group.root());
-    // A kernel that stayed for the rest would read and write all the same.
-    if (!epilogue || epilogue->ops.size() != group.ops.size() ||
-        !isF32(group.root()->getResult(0)) ||
-        !llvm::all_of(epilogue->product->getOperands(), isF32))
+      runsAt[op] = root;
+    std::optional<Epilogue> whole = matchEpilogue(root);
+    if (whole && whole->ops.size() == group.ops.size())
+      return note(*whole);
+    // Of a fuller group the rest might be grouped anew.
+    if (group.ops.size() < kMostGroupOps)
+      for (Operation *op : group.ops)
+        if (std::optional<Epilogue> part = matchEpilogue(op);
+            part && !part->residual)
+          note(*part);
+  }
+
+  void note(Epilogue epilogue) {
+    Operation *last = epilogue.ops.back();
+    if (!isReturnedOnceAtMost(last) || !isF32(last->getResult(0)) ||
+        !llvm::all_of(epilogue.product->getOperands(), isF32))
       return;
-    runsAt[epilogue->product] = group.root();
-    found.push_back(std::move(*epilogue));
+    runsAt[epilogue.product] = runsAt[last] = last;
+    found.push_back(std::move(epilogue));
+  }
+
+  /// Select lets an op run once for each time that its value is returned.
+  static bool isReturnedOnceAtMost(Operation *op) {
+    return llvm::count_if(op->getUses(), [](OpOperand &use) {
+             return use.getOwner()->hasTrait<OpTrait::IsTerminator>();
+           }) <= 1;
   }
 
   static bool isF32(Value value) {
@@ -113,9 +134,13 @@ private:
     return type.getElementType().isF32() && type.hasStaticShape();
   }
 
-  bool choose(const Epilogue &epilogue) {
-    if (epilogue.residual && !diesAt(epilogue.residual, epilogue))
-      return false;
+  bool choose(Epilogue &epilogue) {
+    if (epilogue.residual && !diesAt(epilogue.residual, epilogue)) {
+      if (!epilogue.bias)
+        return false;
+      epilogue.residual = {}; // a kernel adds it
+      epilogue.ops.pop_back();
+    }
     int64_t scratch = library.ask(epilogue);
     if (scratch < 0)
       return false;

@@ -44,6 +44,11 @@ struct GemmKernels : tts::cpu::impl::GemmKernelsPassBase<GemmKernels> {
       int64_t dtypeC = scalars[TTS_GEMM_DTYPE_C];
       if (dtype != TTS_F64 && scalars[TTS_GEMM_SCRATCH] >= 0)
         return;
+      if (scalars[TTS_GEMM_BIAS]) {
+        entry.emitError("a product that no library does adds no bias; "
+                        "tts-cpu-choose-epilogues asks the library first");
+        return signalPassFailure();
+      }
       rt::GemmAttr shape = getShape(&getContext(), scalars);
       func::FuncOp &kernel = kernels[{shape, dtype, dtypeC}];
       if (!kernel) {

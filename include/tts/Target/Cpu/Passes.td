@@ -54,15 +54,16 @@ def EpilogueChoicePass : Pass<"tts-cpu-choose-epilogues", "::mlir::ModuleOp"> {
   let description = [{
     Assumes: static shapes, `tts-cpu-choose-conv1d` has run, `tts.plan` for the number
     of threads. Guarantees: `rt.epilogue` on the last sum behind a product (an f32
-    linear layer, a convolution by the library or of one tap) where these sums are
-    a whole fusion group, so that no kernel is left, where oneDNN has an
-    implementation that keeps to its scratch, and where the residual, whose
-    bytes the result takes, is an op's result that nobody reads afterwards; `rt.scratch` of
+    linear layer, a convolution by the library or of one tap) where oneDNN has an
+    implementation that keeps to its scratch: the bias, in front of whatever kernel,
+    so that a product is one primitive wherever it runs; then the residual, where
+    the sums are a whole fusion group, so that no kernel is left, and where it, whose bytes the
+    result takes, is an op's result that nobody reads afterwards; `rt.scratch` of
     such a library convolution is what it wants with them. Nothing with `tts.unfused` on the
     module. No bit changes: the library adds to the finished sum and rounds.
   }];
   let statistics = [
-    Statistic<"numChosen", "chosen", "kernels that products made needless">];
+    Statistic<"numChosen", "chosen", "products that do their sums">];
 }
 
 def GemmScratchPass : Pass<"tts-cpu-gemm-scratch", "::mlir::ModuleOp"> {
