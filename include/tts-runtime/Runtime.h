@@ -93,7 +93,8 @@ typedef struct TtsStepResult {
 /// One whole optimizer update on the caller's micro-batches; `update`
 /// counts from 1. Returns 5 for a non-finite loss or gradient norm, and the
 /// error's text names the first non-finite tensor; weights, moments and EMA are
-/// then as before.
+/// then as before. A model compiled with --optimizer-in-backward takes one
+/// micro-batch, and a non-finite norm has spoilt its weights.
 int tts_session_step(TtsSession *session, uint64_t seed, int64_t update,
                      double lr, double weight_decay,
                      const TtsMicroBatch *batches, uint64_t count,

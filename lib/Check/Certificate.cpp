@@ -66,6 +66,7 @@ public:
   void checkBuckets() {
     sameIfThere("batch");
     sameIfThere("precision");
+    sameIfThere("update_in_backward");
     const Json &here = member(certificate, "buckets");
     const Json &there = member(manifest.json, "buckets");
     if (!here.is_array() || here.size() != there.size()) {

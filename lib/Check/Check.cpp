@@ -28,7 +28,7 @@ Summary tts::check::checkTable(const Bytes &blob,
   Programs programs;
   if (!readTable(blob, report, table) ||
       !readManifest(table, report, manifest) ||
-      !findPrograms(table, manifest.inputs.size(), report, programs))
+      !findPrograms(table, manifest, report, programs))
     return summary;
   checkLibraryCalls(table, report);
   const Peak peak = checkTimeline(table, programs, report);
@@ -38,6 +38,8 @@ Summary tts::check::checkTable(const Bytes &blob,
   if (report.ok()) {
     // These index by what was checked above.
     checkObligations(table, programs, manifest, report);
+    if (manifest.updateInBackward)
+      checkUpdateOrder(table, programs, report);
     simulate(table, programs, manifest, report);
   }
   summary.peakBytes = manifest.peakBytes;

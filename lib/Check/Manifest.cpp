@@ -26,6 +26,9 @@ public:
     manifest.overheadBytes = bytes("overhead_bytes");
     if (bytes("host_buffer_bytes") > manifest.overheadBytes)
       fail("host_buffer_bytes is more than overhead_bytes");
+    const Json &inBackward = member(manifest.json, "update_in_backward");
+    manifest.updateInBackward =
+        inBackward.is_boolean() && inBackward.get<bool>();
     for (const Json &each : list(manifest.json, "parameters"))
       readParameter(each);
     for (const Json &each : list(manifest.json, "scalars"))
@@ -40,7 +43,10 @@ public:
           manifest.inferInputs.back().push_back(region(each, "infer input"));
     }
     readOutputs();
-    checkWholeBatch();
+    if (auto layer = asText(member(manifest.json, "whole_batch")))
+      checkWhole(*layer + " looks at the whole update");
+    if (manifest.updateInBackward)
+      checkWhole("backward updates the parameters after the whole update");
     return report.faults() == before;
   }
 
@@ -106,27 +112,28 @@ private:
     parameter.ema = state(value, "ema", name);
     parameter.halfCopy = state(value, "half_copy", name);
     parameter.next = state(value, "next", name);
+    const bool isTrained = !parameter.frozen && !parameter.next;
+    const bool owesGradient = isTrained && !manifest.updateInBackward;
     if (parameter.next && (parameter.frozen || parameter.gradient))
       fail(name + " has a next value but is frozen or trained");
-    else if (!parameter.next &&
-             parameter.frozen == parameter.gradient.has_value())
+    else if (owesGradient && !parameter.gradient)
+      fail(name + " is trained without a gradient");
+    else if (!owesGradient && parameter.gradient)
       fail(name + (parameter.frozen ? " is frozen but has a gradient"
-                                    : " is trained without a gradient"));
+                                    : " is updated in backward but keeps a "
+                                      "gradient"));
     manifest.parameters.push_back(std::move(parameter));
   }
 
-  /// A layer that looks at the whole update has it in one micro-batch.
-  void checkWholeBatch() {
-    auto layer = asText(member(manifest.json, "whole_batch"));
-    if (!layer)
-      return;
+  /// What needs the whole update has it in one micro-batch.
+  void checkWhole(const std::string &what) {
     const Json &buckets = list(manifest.json, "buckets");
     auto batch = asBytes(member(manifest.json, "batch"));
     auto micro = buckets.size() == 1
                      ? asBytes(member(buckets.front(), "micro_batch"))
                      : std::nullopt;
     if (!batch || !micro || *micro < *batch)
-      fail(*layer + " looks at the whole update, which is split");
+      fail(what + ", which is split");
   }
 
   void readOutputs() {

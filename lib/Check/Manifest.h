@@ -36,6 +36,7 @@ struct Output {
 struct Manifest {
   Json json;
   uint64_t arenaBytes = 0, peakBytes = 0, budgetBytes = 0, overheadBytes = 0;
+  bool updateInBackward = false; ///< there is neither zero nor update
   std::vector<Parameter> parameters;
   std::vector<Region> scalars;
   std::vector<std::vector<Region>> inputs;      ///< by bucket

@@ -55,6 +55,11 @@ public:
   Obligations(const Table &table, const Programs &programs,
               const Manifest &manifest, Report &report)
       : table(table), programs(programs), manifest(manifest), report(report) {
+    if (!manifest.updateInBackward)
+      updating.push_back(programs.update);
+    else
+      for (const Programs::Bucket &bucket : programs.buckets)
+        updating.push_back(bucket.backward);
     for (uint32_t p = 0; p < table.programs.size(); ++p) {
       reads.emplace_back(table, p, TTS_READ);
       writes.emplace_back(table, p, TTS_WRITE);
@@ -69,31 +74,11 @@ public:
       scalars(bucket.eval, "scalar loss_sum.");
       use(bucket.backward, "scalar loss_weight.");
     }
-    use(programs.update, "scalar optimizer");
-    scalars(programs.update, "scalar grad_norm");
-    for (const Parameter &parameter : manifest.parameters) {
-      if (parameter.next) {
-        advance(parameter);
-        continue;
-      }
-      if (!parameter.gradient) {
-        for (uint32_t p = 0; p < writes.size(); ++p)
-          if (writes[p].touch(parameter.value))
-            report.fail(table.programLabel(p),
-                        "writes " + parameter.value.name + ", which is frozen");
-        continue;
-      }
-      owe(programs.zero, *parameter.gradient);
-      for (const Programs::Bucket &bucket : programs.buckets)
-        owe(bucket.backward, *parameter.gradient);
-      owe(programs.update, parameter.value);
-      if (!reads[programs.update].cover(*parameter.gradient))
-        report.fail(table.programLabel(programs.update),
-                    "does not read all of " + parameter.gradient->name);
-      for (const auto &state : {parameter.moment1, parameter.moment2,
-                                parameter.ema, parameter.halfCopy})
-        if (state)
-          owe(programs.update, *state);
+    for (uint32_t p : updating) {
+      use(p, "scalar optimizer");
+      scalars(p, "scalar grad_norm");
+      for (const Parameter &parameter : manifest.parameters)
+        checkUpdate(p, parameter);
     }
     checkRights();
   }
@@ -104,6 +89,35 @@ private:
   const Manifest &manifest;
   Report &report;
   std::vector<Touched> reads, writes; ///< by program
+  std::vector<uint32_t> updating;     ///< programs that write parameters
+
+  /// What `p`, which updates the parameters, owes this one.
+  void checkUpdate(uint32_t p, const Parameter &parameter) {
+    if (parameter.next) {
+      advance(p, parameter);
+      return;
+    }
+    if (parameter.frozen) {
+      for (uint32_t other = 0; other < writes.size(); ++other)
+        if (writes[other].touch(parameter.value))
+          report.fail(table.programLabel(other),
+                      "writes " + parameter.value.name + ", which is frozen");
+      return;
+    }
+    if (parameter.gradient) {
+      owe(programs.zero, *parameter.gradient);
+      for (const Programs::Bucket &bucket : programs.buckets)
+        owe(bucket.backward, *parameter.gradient);
+      if (!reads[p].cover(*parameter.gradient))
+        report.fail(table.programLabel(p),
+                    "does not read all of " + parameter.gradient->name);
+    }
+    owe(p, parameter.value);
+    for (const auto &state : {parameter.moment1, parameter.moment2,
+                              parameter.ema, parameter.halfCopy})
+      if (state)
+        owe(p, *state);
+  }
 
   void owe(uint32_t program, const Region &region) {
     if (!writes[program].cover(region))
@@ -118,13 +132,13 @@ private:
   }
 
   /// A state's next value is made by every forward and taken over by update.
-  void advance(const Parameter &parameter) {
+  void advance(uint32_t p, const Parameter &parameter) {
     for (const Programs::Bucket &bucket : programs.buckets)
       owe(bucket.forward, *parameter.next);
-    if (!reads[programs.update].cover(*parameter.next))
-      report.fail(table.programLabel(programs.update),
+    if (!reads[p].cover(*parameter.next))
+      report.fail(table.programLabel(p),
                   "does not read all of " + parameter.next->name);
-    owe(programs.update, parameter.value);
+    owe(p, parameter.value);
   }
 
   /// Reads some of every scalar whose name begins so.
@@ -135,13 +149,14 @@ private:
                     "does not read " + scalar.name);
   }
 
-  static bool mayWrite(uint32_t kind, uint32_t klass) {
+  bool mayWrite(uint32_t kind, uint32_t klass) const {
     switch (klass) {
     case TTS_CLASS_PARAMETERS:
     case TTS_CLASS_HALF_COPIES:
     case TTS_CLASS_OPTIMIZER:
     case TTS_CLASS_EMA:
-      return kind == TTS_PROGRAM_UPDATE;
+      return kind == (manifest.updateInBackward ? TTS_PROGRAM_BACKWARD
+                                                : TTS_PROGRAM_UPDATE);
     case TTS_CLASS_GRADIENTS:
       return kind == TTS_PROGRAM_ZERO || kind == TTS_PROGRAM_BACKWARD ||
              kind == TTS_PROGRAM_UPDATE;

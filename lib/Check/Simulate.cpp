@@ -32,19 +32,23 @@ public:
   /// evaluation in the same order.
   void run(const std::vector<uint32_t> &order) {
     start();
-    runProgram(programs.zero);
+    const bool apart = !manifest.updateInBackward;
+    if (apart)
+      runProgram(programs.zero);
     for (uint32_t b : order) {
       loadBatch(manifest.inputs[b]);
       runProgram(programs.buckets[b].denominators);
     }
     define("scalar loss_weight.", true);
+    define("scalar optimizer", !apart);
     for (uint32_t b : order) {
       loadBatch(manifest.inputs[b]);
       runProgram(programs.buckets[b].forward);
       runProgram(programs.buckets[b].backward);
     }
     define("scalar optimizer", true);
-    runProgram(programs.update);
+    if (apart)
+      runProgram(programs.update);
     define("scalar optimizer", false);
     define("scalar loss_weight.", false);
     for (uint32_t b : order) {
@@ -222,6 +226,8 @@ void tts::check::simulate(const Table &table, const Programs &programs,
     doubled.insert(doubled.end(), {b, b});
   }
   Simulation simulation(table, programs, manifest, report);
+  if (manifest.updateInBackward)
+    doubled = ascending; // an update is one micro-batch
   for (const auto &order : {ascending, descending, doubled}) {
     const size_t before = report.faults();
     simulation.run(order);

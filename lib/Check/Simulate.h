@@ -21,6 +21,11 @@ void simulate(const Table &table, const Programs &programs,
 void checkObligations(const Table &table, const Programs &programs,
                       const Manifest &manifest, Report &report);
 
+/// Backward updates a parameter after the last that reads its old value, with a
+/// gradient that nothing is added to any more.
+void checkUpdateOrder(const Table &table, const Programs &programs,
+                      Report &report);
+
 } // namespace tts::check
 
 #endif // TTS_LIB_CHECK_SIMULATE_H

@@ -38,9 +38,9 @@ uint32_t *slotOf(const TtsProgram &program, Programs &programs) {
 
 } // namespace
 
-bool tts::check::findPrograms(const Table &table, size_t numBuckets,
+bool tts::check::findPrograms(const Table &table, const Manifest &manifest,
                               Report &report, Programs &programs) {
-  const size_t before = report.faults();
+  const size_t before = report.faults(), numBuckets = manifest.inputs.size();
   programs.buckets.resize(numBuckets);
   for (uint32_t p = 0; p < table.programs.size(); ++p) {
     uint32_t *slot = slotOf(table.programs[p], programs);
@@ -56,8 +56,13 @@ bool tts::check::findPrograms(const Table &table, size_t numBuckets,
     if (program == Programs::none)
       report.fail("step table", "no program " + name);
   };
-  need(programs.zero, "zero");
-  need(programs.update, "update");
+  for (auto [program, name] :
+       {std::pair(programs.zero, "zero"), {programs.update, "update"}})
+    if (!manifest.updateInBackward)
+      need(program, name);
+    else if (program != Programs::none)
+      report.fail("step table", std::string("a program ") + name +
+                                    ", though backward updates");
   for (size_t b = 0; b < numBuckets; ++b) {
     const std::string index = "[" + std::to_string(b) + "]";
     need(programs.buckets[b].denominators, "denominators" + index);
@@ -84,12 +89,14 @@ public:
       else
         byProgram[table.buffers[b].program].push_back(b);
     peak = {liveBytes, liveClasses};
-    group({programs.zero});
+    if (programs.zero != Programs::none)
+      group({programs.zero});
     for (const Programs::Bucket &bucket : programs.buckets) {
       group({bucket.denominators});
       group({bucket.forward, bucket.backward});
     }
-    group({programs.update});
+    if (programs.update != Programs::none)
+      group({programs.update});
     for (const Programs::Bucket &bucket : programs.buckets)
       group({bucket.eval});
     for (const Programs::Bucket &bucket : programs.buckets)

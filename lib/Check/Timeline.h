@@ -7,7 +7,7 @@
 #ifndef TTS_LIB_CHECK_TIMELINE_H
 #define TTS_LIB_CHECK_TIMELINE_H
 
-#include "Table.h"
+#include "Manifest.h"
 
 #include <array>
 
@@ -24,8 +24,9 @@ struct Programs {
   std::vector<Bucket> buckets;
 };
 
-/// Sorts the programs; false when one is missing, double or misplaced.
-bool findPrograms(const Table &table, size_t numBuckets, Report &report,
+/// Sorts the programs; false when one is missing, double or misplaced. Where
+/// backward updates the parameters there is neither zero nor update.
+bool findPrograms(const Table &table, const Manifest &manifest, Report &report,
                   Programs &programs);
 
 /// What is live at the peak moment.

@@ -179,13 +179,17 @@ public:
   ModuleSettings(ModuleOp module, std::vector<std::string> &changes)
       : module(module), changes(changes) {}
 
+  /// Null removes it.
   void set(StringRef name, Attribute value) {
     Attribute before = module->getAttr(name);
     if (text(before) != text(value))
       changes.push_back(llvm::formatv("{0} {1} instead of the model's {2}",
                                       name.drop_front(StringRef("tts.").size()),
                                       text(value), text(before)));
-    module->setAttr(name, value);
+    if (value)
+      module->setAttr(name, value);
+    else
+      module->removeAttr(name);
   }
 
 private:
@@ -223,7 +227,9 @@ llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
   if (flags.optimizer.getNumOccurrences())
     settings.set(kOptimizerAttr, b.getStringAttr(flags.optimizer));
   if (flags.gradClip.getNumOccurrences())
-    settings.set(kGradClipAttr, b.getF64FloatAttr(flags.gradClip));
+    settings.set(kGradClipAttr, flags.gradClip > 0
+                                    ? b.getF64FloatAttr(flags.gradClip)
+                                    : FloatAttr());
   if (flags.ema.getNumOccurrences())
     settings.set(kEmaDecayAttr, b.getF64FloatAttr(flags.ema));
   if (flags.fusion == "off")
@@ -288,6 +294,7 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
   request.precision = precision;
 
   request.remat = flags.remat;
+  request.optimizerInBackward = flags.optimizerInBackward;
 
   if (flags.microBatch != "auto") {
     int64_t number;

@@ -143,6 +143,7 @@ Array consideredJson(const PlanResult &plan) {
   for (auto [index, choice] : llvm::enumerate(plan.considered))
     array.push_back(Object{
         {"precision", choice.precision},
+        {"update_in_backward", choice.updateInBackward},
         {"micro_batches", Array(choice.microBatches)},
         {"remat", rematText(choice.remat)},
         {"recompute_flops_fraction",
@@ -196,6 +197,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
               {"buffer_bytes", plan.exchange.bufferBytes}}},
       {"buckets", bucketsJson(compilation)},
       {"precision", plan.plan.getPrecision().getValue()},
+      {"update_in_backward", plan.choice().updateInBackward},
       {"state_sharding", "none"},
       {"stages", 1},
       {"lr_scale", "none"},
@@ -238,6 +240,8 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("batch", integer(getBatch(compilation)));
   manifest.set("threads", integer(request.threads));
   manifest.set("precision", plan.plan.getPrecision());
+  manifest.set("update_in_backward",
+               b.getBoolAttr(plan.choice().updateInBackward));
   manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));
   manifest.set("hardware", b.getStringAttr(request.hardware.name));
   manifest.set("budget_bytes", integer(plan.budget));

@@ -7,6 +7,7 @@
 #include "ParseModel.h"
 #include "PlanReport.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Pipelines/UpdatePlace.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
 #include "llvm/ADT/StringExtras.h"
@@ -61,6 +62,8 @@ llvm::Error Compilation::differentiate() {
 llvm::Error Compilation::plan() {
   if (auto split = findSplitBatch(*module, request))
     return badUsage(getStableName(split->place), split->what, split->todo);
+  if (auto refusal = findUpdateRefusal(*module, request))
+    return badUsage("--optimizer-in-backward", refusal->what, refusal->todo);
   TimingScope planning = timing.nest("plan");
   request.timing = &planning;
   if (flags.explain)

@@ -53,6 +53,10 @@ std::string choiceText(const ConsideredChoice &choice) {
                        100 * *llvm::max_element(choice.recomputedParts));
 }
 
+StringRef updateText(const ConsideredChoice &choice) {
+  return choice.updateInBackward ? ", updated in backward" : "";
+}
+
 std::string figuresText(const ConsideredChoice &choice) {
   return llvm::formatv("{0}{1,15} {2,9:f4}", choice.isExact ? " " : "~",
                        choice.peakBytes, choice.stepSeconds);
@@ -100,10 +104,10 @@ void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
                       "activations", "workspace", "batch", "others", "overhead",
                       "peak bytes", "s/update");
   for (auto [index, choice] : llvm::enumerate(plan.considered))
-    os << llvm::formatv("{0} {1} {2} {3}  {4}\n",
-                        isDominated(plan, index) ? " " : "*",
-                        choiceText(choice), classesText(choice),
-                        figuresText(choice), verdictOf(plan, index));
+    os << llvm::formatv(
+        "{0} {1} {2} {3}  {4}{5}\n", isDominated(plan, index) ? " " : "*",
+        choiceText(choice), classesText(choice), figuresText(choice),
+        verdictOf(plan, index), updateText(choice));
 }
 
 void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
@@ -113,7 +117,8 @@ void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
   }
   os << "won: " << plan.choice().precision << ", "
      << microBatchesText(plan.choice()) << ", "
-     << rematText(plan.choice().remat) << " again: ";
+     << rematText(plan.choice().remat) << " again" << updateText(plan.choice())
+     << ": ";
   if (plan.taken == 0) {
     os << "nothing is faster\n";
     return;
@@ -132,7 +137,8 @@ void printBudgets(llvm::raw_ostream &os, const PlanResult &plan) {
     os << llvm::formatv("  {0,3} GiB  ", answer.budget >> 30);
     if (answer.choice)
       os << choiceText(plan.considered[*answer.choice]) << " "
-         << figuresText(plan.considered[*answer.choice]) << "\n";
+         << figuresText(plan.considered[*answer.choice])
+         << updateText(plan.considered[*answer.choice]) << "\n";
     else
       os << "infeasible, the smallest is "
          << plan::formatByteSize(plan.smallestBudget) << "\n";

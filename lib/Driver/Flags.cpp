@@ -12,14 +12,35 @@
 using namespace llvm;
 using namespace tts;
 
-static constexpr StringLiteral kNames[] = {
-    "memory-budget", "target",       "gpu-arch",           "hardware",
-    "threads",       "ranks",        "pipeline",           "shard-states",
-    "batch",         "batch-frames", "allow-batch-change", "lr-scale",
-    "lr-base-batch", "micro-batch",  "precision",          "remat",
-    "bucket",        "buckets-from", "optimizer",          "grad-clip",
-    "ema",           "freeze",       "deterministic",      "explain",
-    "plan-json",     "plan-table",   "stop-after",         "fusion"};
+static constexpr StringLiteral kNames[] = {"memory-budget",
+                                           "target",
+                                           "gpu-arch",
+                                           "hardware",
+                                           "threads",
+                                           "ranks",
+                                           "pipeline",
+                                           "shard-states",
+                                           "batch",
+                                           "batch-frames",
+                                           "allow-batch-change",
+                                           "lr-scale",
+                                           "lr-base-batch",
+                                           "micro-batch",
+                                           "precision",
+                                           "remat",
+                                           "bucket",
+                                           "buckets-from",
+                                           "optimizer",
+                                           "grad-clip",
+                                           "ema",
+                                           "freeze",
+                                           "deterministic",
+                                           "explain",
+                                           "plan-json",
+                                           "plan-table",
+                                           "stop-after",
+                                           "fusion",
+                                           "optimizer-in-backward"};
 
 void tts::freeOptionNames() {
   static std::vector<std::string> renamed;
@@ -128,7 +149,13 @@ PlanningFlags::PlanningFlags()
                   cl::desc("buckets and their shares from a corpus"),
                   inPlanning()),
       optimizer("optimizer", cl::desc("adamw or sgd"), inPlanning()),
-      gradClip("grad-clip", cl::desc("largest global norm of the gradient"),
+      optimizerInBackward(
+          "optimizer-in-backward", cl::init("none"),
+          cl::desc("none; auto or on: backward updates each parameter, without "
+                   "clipping and guard, see docs/planning.md"),
+          inPlanning()),
+      gradClip("grad-clip",
+               cl::desc("largest global norm of the gradient, 0: any"),
                inPlanning()),
       ema("ema", cl::desc("decay of the averaged weights"), inPlanning()),
       freeze("freeze", cl::value_desc("GLOB"),
@@ -173,6 +200,7 @@ bool PlanningFlags::isPlanning() const {
                              std::addressof(buckets),
                              &bucketsFrom,
                              &optimizer,
+                             &optimizerInBackward,
                              &gradClip,
                              &ema,
                              std::addressof(freeze),
@@ -210,6 +238,7 @@ Error PlanningFlags::check() const {
       {precision, {"auto", "fp64", "fp32", "bf16", "fp16"}},
       {remat, {"auto", "none", "full"}},
       {fusion, {"on", "off"}},
+      {optimizerInBackward, {"none", "auto", "on"}},
       {planTable, {"text", "none"}}};
   for (const Choice &choice : choices)
     if (!is_contained(choice.supported, choice.flag.getValue()))
@@ -236,9 +265,9 @@ Error PlanningFlags::check() const {
                     formatv("use at most {0}: a corpus has so many shards, and "
                             "a rank reads its own",
                             kMostRanks));
-  if (gradClip.getNumOccurrences() && !(gradClip > 0))
-    return badUsage("--grad-clip", "is not positive",
-                    "give a positive norm, or leave it out");
+  if (gradClip.getNumOccurrences() && !(gradClip >= 0))
+    return badUsage("--grad-clip", "is negative",
+                    "give a positive norm, or 0 to clip nothing");
   if (ema.getNumOccurrences() && !(ema > 0 && ema < 1))
     return badUsage("--ema", "is not between 0 and 1",
                     "give a decay such as 0.999, or leave it out");

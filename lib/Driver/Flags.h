@@ -36,7 +36,7 @@ struct PlanningFlags {
   opt<int64_t> lrBaseBatch;
   opt<std::string> microBatch, precision, remat, fusion;
   list<std::string> buckets;
-  opt<std::string> bucketsFrom, optimizer;
+  opt<std::string> bucketsFrom, optimizer, optimizerInBackward;
   opt<double> gradClip, ema;
   list<std::string> freeze;
   opt<bool> deterministic, explain;

@@ -21,7 +21,7 @@ using json::ObjectMapper;
 namespace {
 /// The first key of a front's file; raised when its fields change.
 constexpr StringLiteral kVersionKey = "tts_plan_front";
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 
 template <typename Range> json::Value listJson(const Range &range) {
   return Array(range);
@@ -83,6 +83,7 @@ json::Value choiceJson(const PlanFront::Choice &choice) {
                 {"group", choice.estimate.group},
                 {"least_bytes", choice.estimate.leastBytes},
                 {"precision", f.precision},
+                {"update_in_backward", f.updateInBackward},
                 {"micro_batches", listJson(f.microBatches)},
                 {"recomputed_parts", listJson(f.recomputedParts)},
                 {"remat", static_cast<int64_t>(f.remat)},
@@ -103,6 +104,7 @@ bool readChoice(const json::Value &value, PlanFront::Choice &choice,
       mapper && mapper.map("plan", plan) && mapper.map("group", group) &&
       mapper.map("least_bytes", choice.estimate.leastBytes) &&
       mapper.map("precision", f.precision) &&
+      mapper.map("update_in_backward", f.updateInBackward) &&
       mapList(mapper, "micro_batches", f.microBatches) &&
       mapList(mapper, "recomputed_parts", f.recomputedParts) &&
       mapper.map("remat", remat) && mapper.map("peak_bytes", f.peakBytes) &&
@@ -147,7 +149,8 @@ std::string tts::keyOfFront(ModuleOp module, const PlanRequest &request) {
      << llvm::sys::getHostCPUName() << "\n"
      << request.hardware.hash() << "\n"
      << request.microBatch.value_or(0) << " " << request.precision << " "
-     << request.remat << " " << request.threads << " " << request.ranks;
+     << request.remat << " " << request.optimizerInBackward << " "
+     << request.threads << " " << request.ranks;
   for (double share : request.bucketShares)
     os << llvm::format(" %a", share);
   os << "\n";

@@ -90,6 +90,9 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
               std::max<int64_t>(plan.measure.live.most, 1) -
           100,
       plan.measure.live.most);
+  if (plan.choice().updateInBackward)
+    os << "  backward updates each parameter: nothing is clipped, and a norm "
+          "that is not finite has spoilt them\n";
   os << "  an eager framework would hold about "
      << plan::formatByteSize(plan.eagerBytes) << "\n";
   if (plan.exchange.ranks > 1)

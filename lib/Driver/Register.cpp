@@ -15,6 +15,7 @@
 #include "tts/Transforms/Precision/Passes.h"
 #include "tts/Transforms/Remat/Passes.h"
 #include "tts/Transforms/Specialize/Passes.h"
+#include "tts/Transforms/Update/Passes.h"
 #include "tts/Transforms/Verify/Passes.h"
 
 void tts::registerDialects(mlir::DialectRegistry &registry) {
@@ -28,6 +29,7 @@ void tts::registerPasses() {
   registerSpecializePasses();
   registerPrecisionPasses();
   registerRematPasses();
+  registerUpdatePasses();
   registerTtsToRtPasses();
   registerMemoryPasses();
   registerVerifyPasses();

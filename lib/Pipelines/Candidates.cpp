@@ -16,6 +16,7 @@ LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
   PipelineOptions options;
   options.verifyContracts = options.verifyEach = false;
   options.onlyBucket = trial.bucket;
+  options.updateInBackward = updateInBackward;
   options.timing = &timing;
   SmallVector<int64_t> microBatches(buckets.size(), trial.microBatch);
   SmallVector<unsigned> rungs(buckets.size(), 0);
@@ -73,8 +74,7 @@ LogicalResult Candidates::findRungs(int64_t index) {
 }
 
 LogicalResult Candidates::prepare() {
-  SmallVector<int64_t> microBatches =
-      plan::microBatchRungs(batch, request.microBatch);
+  SmallVector<int64_t> microBatches = getMicroBatches();
   loadDialects(*module.getContext(), Phase::Specialize, Phase::Memory);
   TimingScope timing;
   if (request.timing)
@@ -83,7 +83,8 @@ LogicalResult Candidates::prepare() {
   shared.bucket = PipelineOptions::kNoBucket;
   using Task = std::function<LogicalResult()>;
   SmallVector<Task> first, second;
-  first.push_back([&] { return lower(shared, timing); });
+  if (!updateInBackward) // else every program is the bucket's
+    first.push_back([&] { return lower(shared, timing); });
   for (auto [index, bucket] : llvm::enumerate(buckets)) {
     bucket.small.bucket = bucket.large.bucket = bucket.least.bucket = index;
     bucket.small.microBatch = bucket.least.microBatch = microBatches.front();
@@ -145,7 +146,7 @@ void Candidates::estimate() {
   for (auto [index, bucket] : llvm::enumerate(buckets)) {
     plan::BucketEstimates &all = estimates.emplace_back();
     all.share = shareOf(index);
-    for (int64_t microBatch : plan::microBatchRungs(batch, request.microBatch))
+    for (int64_t microBatch : getMicroBatches())
       for (unsigned rung = 0; rung < bucket.rungs.size(); ++rung)
         if (request.remat != "full" || rung + 1 == bucket.rungs.size())
           all.estimates.push_back(estimate(bucket, microBatch, rung));
@@ -288,6 +289,7 @@ Candidates::estimateClasses(unsigned index,
 ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   ConsideredChoice choice;
   choice.precision = precision;
+  choice.updateInBackward = updateInBackward;
   choice.peakBytes = j.peakBytes;
   choice.stepSeconds = j.stepSeconds;
   SmallVector<int64_t> region(inputs.size(), 0);

@@ -10,13 +10,15 @@
 namespace tts {
 
 /// Every bucket at every micro-batch and rung of rematerialization, in one
-/// precision: estimated from a few that are lowered, and lowered on demand.
+/// precision, updated apart or (the batch at once) in backward: estimated from
+/// a few that are lowered, and lowered on demand.
 class Candidates {
 public:
   Candidates(mlir::ModuleOp differentiated, const PlanRequest &request,
-             llvm::StringRef precision, int64_t batch, int64_t numBuckets)
+             llvm::StringRef precision, bool updateInBackward, int64_t batch,
+             int64_t numBuckets)
       : module(differentiated), request(request), precision(precision),
-        batch(batch), buckets(numBuckets) {}
+        updateInBackward(updateInBackward), batch(batch), buckets(numBuckets) {}
 
   /// Lowers the programs of no bucket, and each bucket once; finds the rungs.
   mlir::LogicalResult prepare();
@@ -74,6 +76,10 @@ private:
   plan::Candidate makeCandidate(const Trial &trial) const;
   PlanAttr planOf(llvm::ArrayRef<int64_t> microBatches,
                   llvm::ArrayRef<unsigned> rungs) const;
+  llvm::SmallVector<int64_t> getMicroBatches() const {
+    return plan::microBatchRungs(batch,
+                                 updateInBackward ? batch : request.microBatch);
+  }
   double shareOf(int64_t bucket) const {
     return request.bucketShares.empty() ? 1.0 / buckets.size()
                                         : request.bucketShares[bucket];
@@ -82,6 +88,7 @@ private:
   mlir::ModuleOp module;
   const PlanRequest &request;
   std::string precision;
+  bool updateInBackward;
   int64_t batch;
   std::vector<Bucket> buckets;
   std::vector<plan::BucketEstimates> estimates;

@@ -6,12 +6,14 @@
 #include "tts/Conversion/TtsToKernels/Passes.h"
 #include "tts/Conversion/TtsToRt/Passes.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Dialect/Tts/IR/UpdateInBackward.h"
 #include "tts/Target/Cpu/Passes.h"
 #include "tts/Transforms/Differentiate/Passes.h"
 #include "tts/Transforms/Memory/Passes.h"
 #include "tts/Transforms/Precision/Passes.h"
 #include "tts/Transforms/Remat/Passes.h"
 #include "tts/Transforms/Specialize/Passes.h"
+#include "tts/Transforms/Update/Passes.h"
 #include "tts/Transforms/Verify/Passes.h"
 
 using namespace mlir;
@@ -63,6 +65,7 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
     break;
   case Phase::Rematerialize:
     manager.addPass(createTtsRematerialize());
+    manager.addPass(createTtsMoveUpdate());
     addContract(manager, "rematerialize", options);
     break;
   case Phase::Select:
@@ -124,6 +127,9 @@ tts::lowerToMemory(ModuleOp differentiated, PlanAttr plan,
                    const PipelineOptions &options) {
   OwningOpRef<ModuleOp> module = differentiated.clone();
   (*module)->setAttr(kPlanAttr, plan);
+  if (options.updateInBackward)
+    (*module)->setAttr(kUpdateInBackwardAttr,
+                       UnitAttr::get(module->getContext()));
   if (failed(runPhases(*module, Phase::Specialize, Phase::Memory, options)))
     return failure();
   return module;

@@ -54,6 +54,10 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
       return module.emitError("remat '")
              << remat << "' is not known; auto, none or full is";
     request.remat = remat;
+    if (!llvm::is_contained({"none", "auto", "on"}, optimizerInBackward))
+      return module.emitError("optimizer-in-backward '")
+             << optimizerInBackward << "' is not known; none, auto or on is";
+    request.optimizerInBackward = optimizerInBackward;
     request.threads = threads;
     if (microBatch > 0)
       request.microBatch = microBatch;

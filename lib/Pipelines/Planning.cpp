@@ -12,6 +12,8 @@
 #include "tts-runtime/Format.h"
 #include "tts/Analysis/EagerBytes.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Dialect/Tts/IR/UpdateInBackward.h"
+#include "tts/Pipelines/UpdatePlace.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
 
@@ -52,6 +54,7 @@ public:
 private:
   LogicalResult readModule();
   SmallVector<StringRef> getPrecisions() const;
+  SmallVector<bool> getUpdatePlaces() const;
   LogicalResult fillFront();
   LogicalResult makeExact(size_t index);
   LogicalResult lowerWhole(size_t index);
@@ -106,18 +109,31 @@ SmallVector<StringRef> Planner::getPrecisions() const {
   return {"fp32", "bf16"};
 }
 
-/// Candidates of every precision, and the choices among them, estimated.
+/// Whether parameters may be updated in backward, apart from it, or both.
+SmallVector<bool> Planner::getUpdatePlaces() const {
+  if (request.optimizerInBackward == "none")
+    return {false};
+  if (request.optimizerInBackward == "on")
+    return {true};
+  if (findSeveralMicroBatches(module, request))
+    return {false};
+  return {false, true};
+}
+
+/// Candidates of every precision and place of the update, and the choices among
+/// them, estimated.
 LogicalResult Planner::fillFront() {
   std::vector<plan::Search> searches;
-  for (StringRef precision : getPrecisions()) {
-    candidates.push_back(std::make_unique<Candidates>(
-        module, request, precision, batch, numBuckets));
-    Candidates &c = *candidates.back();
-    if (failed(c.prepare()))
+  for (StringRef precision : getPrecisions())
+    for (bool updateInBackward : getUpdatePlaces())
+      candidates.push_back(std::make_unique<Candidates>(
+          module, request, precision, updateInBackward, batch, numBuckets));
+  for (auto &c : candidates) {
+    if (failed(c->prepare()))
       return failure();
-    searches.emplace_back(batch, c.getFixedBytes(),
-                          c.getSettings().updateSeconds, c.getEstimates());
-    front.groups.push_back({c.getSettings(), c.getExchange()});
+    searches.emplace_back(batch, c->getFixedBytes(),
+                          c->getSettings().updateSeconds, c->getEstimates());
+    front.groups.push_back({c->getSettings(), c->getExchange()});
   }
   for (const plan::BucketEstimates &bucket : candidates.front()->getEstimates())
     front.shares.push_back(bucket.share);
@@ -141,6 +157,7 @@ LogicalResult Planner::lowerWhole(size_t index) {
   PlanAttr plan = front.choices[index].plan;
   PipelineOptions options;
   options.timing = request.timing;
+  options.updateInBackward = front.choices[index].figures.updateInBackward;
   auto whole = lowerToMemory(module, plan, options);
   if (failed(whole))
     return failure();
@@ -211,6 +228,17 @@ FailureOr<PlanResult> Planner::choose() {
   return result;
 }
 
+/// Of all trainable parameters, as others keep them.
+static int64_t countGradientBytes(ModuleOp module, StringRef precision) {
+  int64_t elements = 0;
+  for (auto program : module.getOps<func::FuncOp>())
+    if (auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
+        kind && kind == "zero")
+      for (Type type : program.getArgumentTypes())
+        elements += cast<RankedTensorType>(type).getNumElements();
+  return elements * (precision == "fp64" ? 8 : 4);
+}
+
 LogicalResult Planner::finish(PlanResult &result) {
   if (failed(lowerWhole(result.taken)))
     return failure();
@@ -240,7 +268,8 @@ LogicalResult Planner::finish(PlanResult &result) {
   const auto &classes = result.measure.live.classes;
   // Without EMA, which many keep elsewhere: the comparison favours the others.
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
-                   classes[TTS_CLASS_GRADIENTS] + classes[TTS_CLASS_OPTIMIZER];
+                   countGradientBytes(module, result.plan.getPrecision()) +
+                   classes[TTS_CLASS_OPTIMIZER];
   result.eagerBytes =
       countEagerBytes(module, batch, result.plan.getPrecision(), states);
   return success();
@@ -298,6 +327,10 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
   noteConvTimes(differentiated, request.hardware);
   if (auto split = findSplitBatch(differentiated, request))
     return emitError(split->place) << split->what << "; " << split->todo;
+  if (auto refusal = findUpdateRefusal(differentiated, request))
+    return differentiated.emitError(
+               "parameters cannot be updated in backward: ")
+           << refusal->what << "; " << refusal->todo;
   PlanRequest pinned = request;
   auto batch = differentiated->getAttrOfType<IntegerAttr>(kBatchAttr);
   bool isWhole = batch && findWholeBatchOp(differentiated);
@@ -317,6 +350,8 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
 
 void tts::notePlan(ModuleOp module, const PlanResult &result) {
   module->setAttr(kPlanAttr, result.plan);
+  if (result.choice().updateInBackward)
+    module->setAttr(kUpdateInBackwardAttr, UnitAttr::get(module.getContext()));
   if (result.exchange.ranks > 1)
     module->setAttr(
         kRanksAttr,

@@ -149,7 +149,8 @@ class Session:
 
     @property
     def trainable(self) -> list[str]:
-        return [n for n, p in self._parameters.items() if p.get("gradient")]
+        """Those that an update changes by their gradients."""
+        return [n for n, p in self._parameters.items() if not p.get("frozen") and not p.get("next")]
 
     @property
     def losses(self) -> list[str]:

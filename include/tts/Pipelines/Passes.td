@@ -34,7 +34,9 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     Option<"remat", "remat", "std::string", /*default=*/"\"auto\"",
            "auto, none or full">,
     Option<"microBatch", "micro-batch", "int64_t", /*default=*/"0",
-           "pins the micro-batch; 0: chosen">
+           "pins the micro-batch; 0: chosen">,
+    Option<"optimizerInBackward", "optimizer-in-backward", "std::string",
+           /*default=*/"\"none\"", "none, auto or on">
   ];
 }
 

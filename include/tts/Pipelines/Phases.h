@@ -35,6 +35,8 @@ struct PipelineOptions {
   /// The programs of one bucket alone, or of none (kNoBucket); the plan's
   /// evaluation of a candidate.
   std::optional<int64_t> onlyBucket;
+  /// Of the plan that lowerToMemory lowers.
+  bool updateInBackward = false;
   static constexpr int64_t kNoBucket = -2;
   /// Where each phase gets a timer, with its passes below it; or null.
   mlir::TimingScope *timing = nullptr;

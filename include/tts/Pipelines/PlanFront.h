@@ -14,6 +14,7 @@ namespace tts {
 /// One choice for all buckets that the planner had.
 struct ConsideredChoice {
   std::string precision;
+  bool updateInBackward = false;
   /// By bucket; `recomputedParts` are floating-point operations done again, as
   /// a part of those of a step without.
   llvm::SmallVector<int64_t> microBatches;
@@ -55,7 +56,7 @@ struct Exchange {
 /// Every choice worth having for a request, whatever its budget: another
 /// budget's answer is looked up in it.
 struct PlanFront {
-  /// What the choices of one precision share.
+  /// What the choices of one precision and place of the update share.
   struct Group {
     plan::JointSettings settings;
     Exchange exchange;

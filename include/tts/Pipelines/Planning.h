@@ -25,6 +25,8 @@ struct PlanRequest {
   std::string precision = "fp32";
   /// "auto"; "none" and "full" pin it.
   std::string remat = "auto";
+  /// "none"; "auto": backward may update the parameters; "on" pins it.
+  std::string optimizerInBackward = "none";
   int threads = 1;
   /// Data replicas; each takes its share of the batch.
   int64_t ranks = 1;

@@ -97,7 +97,10 @@ void loadCallersBatch(Model &model, const TtsMicroBatch &batch) {
   std::string what =
       std::isfinite(session.result.loss) ? "the gradient norm" : "the loss";
   what += " is not finite";
-  session.nonFinite = findNonFinite(session.model, micro, scalars);
+  if (session.result.hasSpoiltWeights(session.model))
+    what += "; the weights are spoilt, backward has updated them already";
+  else
+    session.nonFinite = findNonFinite(session.model, micro, scalars);
   if (session.nonFinite)
     what += "; " + session.nonFinite.text();
   throw Error(Exit::CannotContinue, "update " + std::to_string(scalars.update),

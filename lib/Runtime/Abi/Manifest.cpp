@@ -169,6 +169,7 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
       damaged("batch, threads and ranks must be at least 1");
     featuresHash = json.value("features_hash", std::string());
     wholeBatch = json.value("whole_batch", std::string());
+    updateInBackward = json.value("update_in_backward", false);
     budgetBytes = json.value("budget_bytes", uint64_t(0));
     peakBytes = json.value("peak_bytes", uint64_t(0));
     overheadBytes = json.value("overhead_bytes", uint64_t(0));

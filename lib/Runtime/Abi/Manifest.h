@@ -95,7 +95,9 @@ struct Manifest {
 
   int64_t batch = 0; ///< utterances of an update, over all ranks
   int threads = 1, ranks = 1;
-  std::string wholeBatch;   ///< layer that needs an update in one micro-batch
+  std::string wholeBatch; ///< layer that needs an update in one micro-batch
+  /// Backward updates each parameter; there is neither zero nor update.
+  bool updateInBackward = false;
   std::string featuresHash; ///< of the corpus the model was made for, or empty
   uint64_t budgetBytes = 0, peakBytes = 0, overheadBytes = 0;
   uint64_t hostBufferBytes = 0;

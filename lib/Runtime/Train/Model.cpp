@@ -58,7 +58,7 @@ void Model::resolveScalars() {
       damaged("scalar '" + name + "' has the wrong type");
     return scalar;
   };
-  bool trains = has(TTS_PROGRAM_UPDATE, 0);
+  bool trains = has(TTS_PROGRAM_UPDATE, 0) || manifest.updateInBackward;
   for (const Loss &loss : manifest.losses)
     losses.push_back({need("loss_sum." + loss.name, 1),
                       need("denominator." + loss.name, 1),

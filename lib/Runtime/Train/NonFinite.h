@@ -30,7 +30,7 @@ struct NonFinite {
 
 /// Runs a refused update again up to the first entry that writes a value that
 /// is not finite. Leaves gradients and activations half done; weights, moments
-/// and EMA are not touched.
+/// and EMA are not touched. Only for an update that has not spoilt them.
 NonFinite findNonFinite(Model &model, const MicroBatches &batches,
                         const UpdateScalars &scalars);
 

@@ -218,8 +218,10 @@ void Run::stopNonFinite(const HostBatch &batch, const MicroBatches &micro,
   std::string what = firstNonFinite() + " is not finite", ids;
   if (state.lossScale.enabled)
     what += " at the least loss scale, 1";
-  if (NonFinite first = findNonFinite(model, micro, scalars))
-    what += "; " + first.text();
+  bool isSpoilt = result.hasSpoiltWeights(model);
+  if (!isSpoilt)
+    if (NonFinite first = findNonFinite(model, micro, scalars))
+      what += "; " + first.text();
   for (uint32_t u : batch.utterances)
     ids += (ids.empty() ? "" : ", ") + corpus.id(u);
   std::string kept = checkpoints && checkpoints->lastSaved() >= 0
@@ -227,9 +229,9 @@ void Run::stopNonFinite(const HostBatch &batch, const MicroBatches &micro,
                                checkpoints->pathOf(checkpoints->lastSaved())
                          : "there is no checkpoint";
   throw Error(Exit::CannotContinue, "update " + std::to_string(state.step + 1),
-              what + " (utterances " + ids +
-                  "); the weights are those of update " +
-                  std::to_string(state.step),
+              what + " (utterances " + ids + "); the weights are " +
+                  (isSpoilt ? "spoilt, backward has updated them already"
+                            : "those of update " + std::to_string(state.step)),
               kept + ": lower --lr or look at these utterances");
 }
 
@@ -238,10 +240,15 @@ std::string Run::firstNonFinite() const {
     if (!std::isfinite(result.losses[l]))
       return "loss '" + model.manifest.losses[l].name + "'";
   for (const Parameter &p : model.manifest.parameters) {
-    const char *data = model.arena.at(p.gradient.offset);
-    if (p.gradient &&
-        (p.value.dtype == TTS_F64 ? anyNonFinite<double>(data, p.gradient.size)
-                                  : anyNonFinite<float>(data, p.gradient.size)))
+    // Where backward updates parameters, what the gradient went into.
+    Slice slice = p.gradient                         ? p.gradient
+                  : !model.manifest.updateInBackward ? Slice()
+                  : p.moment1                        ? p.moment1
+                                                     : p.value.at;
+    const char *data = model.arena.at(slice.offset);
+    if (slice &&
+        (p.value.dtype == TTS_F64 ? anyNonFinite<double>(data, slice.size)
+                                  : anyNonFinite<float>(data, slice.size)))
       return "the gradient of '" + p.value.name + "'";
   }
   return "the gradient norm";

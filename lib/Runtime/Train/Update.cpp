@@ -50,6 +50,34 @@ void setOptimizer(Model &model, const UpdateScalars &scalars) {
 
 namespace {
 
+/// Of loss l, from its sum.
+double lossOf(const UpdateResult &result, size_t l) {
+  double d = result.denominators[l];
+  return d == 0 ? 0 : result.losses[l] / d;
+}
+
+double totalLoss(const Model &model, const UpdateResult &result) {
+  double total = 0;
+  for (size_t l = 0; l < result.losses.size(); ++l)
+    total += model.manifest.losses[l].coefficient * lossOf(result, l);
+  return total;
+}
+
+void checkCount(const Manifest &manifest, size_t count) {
+  if (count > 1 && !manifest.wholeBatch.empty())
+    throw Error(Exit::BadInput, manifest.wholeBatch,
+                "looks at all utterances of an update together, but they come "
+                "in " +
+                    std::to_string(count) + " micro-batches",
+                "give one micro-batch");
+  if (count != 1 && manifest.updateInBackward)
+    throw Error(Exit::BadInput, "update",
+                "backward updates the parameters of one micro-batch, but "
+                "there are " +
+                    std::to_string(count),
+                "give one, or compile without --optimizer-in-backward");
+}
+
 void addDenominators(Model &model, const MicroBatches &batches,
                      std::vector<double> &denominators) {
   std::fill(denominators.begin(), denominators.end(), 0);
@@ -64,13 +92,18 @@ void addDenominators(Model &model, const MicroBatches &batches,
 }
 
 void addGradients(Model &model, const MicroBatches &batches,
-                  std::vector<double> &sums) {
+                  UpdateResult &result) {
+  std::vector<double> &sums = result.losses;
   std::fill(sums.begin(), sums.end(), 0);
   for (size_t i = 0; i < batches.count; ++i) {
     batches.load(i);
     model.run(TTS_PROGRAM_FORWARD, batches.buckets[i]);
     for (size_t l = 0; l < sums.size(); ++l)
       sums[l] += model.readScalar(*model.losses[l].sum);
+    // What writes weights as it goes must not start on such a loss.
+    if (model.manifest.updateInBackward &&
+        !std::isfinite(totalLoss(model, result)))
+      return;
     model.run(TTS_PROGRAM_BACKWARD, batches.buckets[i]);
     if (batches.progress)
       batches.progress(i + 1);
@@ -81,33 +114,31 @@ void addGradients(Model &model, const MicroBatches &batches,
 
 } // namespace
 
+bool UpdateResult::hasSpoiltWeights(const Model &model) const {
+  return model.manifest.updateInBackward && !finite && std::isfinite(loss);
+}
+
 void runUpdate(Model &model, const MicroBatches &batches,
                const UpdateScalars &scalars, UpdateResult &result) {
-  if (batches.count > 1 && !model.manifest.wholeBatch.empty())
-    throw Error(Exit::BadInput, model.manifest.wholeBatch,
-                "looks at all utterances of an update together, but they come "
-                "in " +
-                    std::to_string(batches.count) + " micro-batches",
-                "give one micro-batch");
+  checkCount(model.manifest, batches.count);
   setDraw(model, scalars.seed, scalars.update);
-  model.run(TTS_PROGRAM_ZERO, 0);
+  if (!model.manifest.updateInBackward)
+    model.run(TTS_PROGRAM_ZERO, 0);
   addDenominators(model, batches, result.denominators);
   setLossWeights(model, result.denominators, scalars.lossScale);
-  addGradients(model, batches, result.losses);
+  setOptimizer(model, scalars);
+  addGradients(model, batches, result);
 
-  result.loss = 0;
-  for (size_t l = 0; l < result.losses.size(); ++l) {
-    double d = result.denominators[l];
-    result.losses[l] = d == 0 ? 0 : result.losses[l] / d;
-    result.loss += model.manifest.losses[l].coefficient * result.losses[l];
-  }
+  result.loss = totalLoss(model, result);
+  for (size_t l = 0; l < result.losses.size(); ++l)
+    result.losses[l] = lossOf(result, l);
   // A non-finite loss with finite gradients must not reach the weights either.
   result.finite = std::isfinite(result.loss);
   result.gradNorm = NAN;
   if (!result.finite)
     return;
-  setOptimizer(model, scalars);
-  model.run(TTS_PROGRAM_UPDATE, 0);
+  if (!model.manifest.updateInBackward)
+    model.run(TTS_PROGRAM_UPDATE, 0);
   result.gradNorm = model.readScalar(*model.gradNorm);
   result.finite = std::isfinite(result.gradNorm);
 }

@@ -2,7 +2,9 @@
 //
 // zero; denominators of all micro-batches; loss weights; forward and backward
 // of all micro-batches; update. A loss is divided by its denominator over the
-// whole update, never by a micro-batch's.
+// whole update, never by a micro-batch's. Where backward updates the parameters
+// there is one micro-batch, neither zero nor update, and no backward at all on
+// a loss that is not finite.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +42,11 @@ struct UpdateResult {
   std::vector<double> losses;       ///< sum / denominator, in double
   std::vector<double> denominators; ///< over the whole update
   double gradNorm = 0;              ///< before clipping
-  bool finite = true; ///< false: weights, moments and EMA are as before
+  /// False: weights, moments and EMA are as before; but where backward updates
+  /// them and the loss is finite, they are spoilt.
+  bool finite = true;
+
+  bool hasSpoiltWeights(const Model &model) const;
 };
 
 /// Writes draw = {seed, update - 1}.

@@ -86,19 +86,23 @@ private:
         addEdge(producer, op);
       addWaits(operand, op);
     }
-    for (unsigned i = 0; i < op->getNumResults(); ++i) {
-      Value overwritten = getOverwritten(op, i);
-      if (!overwritten)
-        continue;
-      // Views and their base are one value here.
-      Value base = overwritten;
-      while (base.getDefiningOp() && isView(base.getDefiningOp()))
-        base = base.getDefiningOp()->getOperand(0);
-      llvm::SetVector<Operation *> readers;
-      collectReaders(base, readers);
-      for (Operation *reader : readers)
-        addEdge(reader, op);
-    }
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      if (Value overwritten = getOverwritten(op, i))
+        addReaders(overwritten, op);
+    for (Value overwritten : program.overwrites.lookup(op))
+      addReaders(overwritten, op);
+  }
+
+  /// All that read a value run before `op`, which overwrites it.
+  void addReaders(Value overwritten, Operation *op) {
+    // Views and their base are one value here.
+    Value base = overwritten;
+    while (base.getDefiningOp() && isView(base.getDefiningOp()))
+      base = base.getDefiningOp()->getOperand(0);
+    llvm::SetVector<Operation *> readers;
+    collectReaders(base, readers);
+    for (Operation *reader : readers)
+      addEdge(reader, op);
   }
 
   /// Storages an entry touches, each once, with those it makes.

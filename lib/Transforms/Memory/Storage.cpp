@@ -173,10 +173,15 @@ LogicalResult StorageTable::bindResults(Program &program) {
     if (place.storage->role != Role::None || place.offset != 0 ||
         !taken.insert(place.storage).second)
       return copyError("its value is another tensor's storage");
-    for (Value value : valuesIn.lookup(target))
-      if (!value.use_empty())
-        return copyError("the program still reads the old value");
     SmallVector<Value> moved = std::move(valuesIn[place.storage]);
+    for (Value old : valuesIn.lookup(target))
+      for (Value value : moved) {
+        Operation *writer = value.getDefiningOp();
+        if (llvm::is_contained(old.getUsers(), writer))
+          return copyError("what makes it reads the old value");
+        if (isEntry(writer) && !old.use_empty())
+          program.overwrites[writer].push_back(old);
+      }
     for (Value value : moved)
       program.places[value].storage = target;
     valuesIn.erase(place.storage);

@@ -66,6 +66,9 @@ struct Program {
   llvm::SmallVector<mlir::Operation *> entries;
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::Operation *, Storage *> scratch; ///< of gemms
+  /// Of an entry that writes a new value of a persistent tensor, not in place:
+  /// the old values, which others read before.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> overwrites;
   int timeline = -1;
   int64_t firstPosition = 0; ///< of its first entry in its timeline
   int64_t index = -1;        ///< among the module's rt.programs

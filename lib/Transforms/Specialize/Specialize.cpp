@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
+#include "tts/Dialect/Tts/IR/UpdateInBackward.h"
 #include "tts/Transforms/Specialize/Passes.h"
 
 using namespace mlir;
@@ -125,8 +126,11 @@ struct Specialize : tts::impl::TtsSpecializeBase<Specialize> {
   LogicalResult replace(func::FuncOp program, ArrayAttr buckets,
                         PlanAttr plan) {
     bool isPerBucket = isSymbolic(program);
-    // The planner looks at buckets one by one and at what is no bucket's once.
-    if (isPerBucket ? onlyBucket == kNoBucket : onlyBucket >= 0)
+    // The planner looks at buckets one by one and at what is no bucket's once;
+    // what moves into backward belongs to the bucket.
+    bool isBuckets =
+        isPerBucket || getOperation()->hasAttr(kUpdateInBackwardAttr);
+    if (isBuckets ? onlyBucket == kNoBucket : onlyBucket >= 0)
       program.erase();
     else if (isPerBucket)
       return cloneForBuckets(program, buckets, plan);

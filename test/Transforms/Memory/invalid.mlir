@@ -32,7 +32,7 @@ func.func @update(%w: tensor<4xf32> {tts.param = "w"}, %v: tensor<4xf32> {tts.pa
 
 func.func private @fresh(%a: tensor<4xf32>) -> tensor<4xf32> attributes {rt.kernel}
 
-// expected-error @+1 {{result #0 (w) would need a copy: the program still reads the old value}}
+// expected-error @+1 {{result #0 (w) would need a copy: what makes it reads the old value}}
 func.func @update(%w: tensor<4xf32> {tts.param = "w"}) -> (tensor<4xf32> {tts.param = "w"}) attributes {tts.program = "update"} {
   %0 = rt.launch @fresh(%w) {tied = array<i64: -1>, in_place = array<i64: -1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>

@@ -9,10 +9,15 @@ using nlohmann::json;
 
 static constexpr const char *anyHash = "00ff";
 
-SmallTable::SmallTable() {
+SmallTable::SmallTable(bool updateInBackward)
+    : numBuckets(updateInBackward ? 1 : 2) {
   addPersistent();
+  if (updateInBackward)
+    buffers.erase(buffers.begin() + buffer("w.gradient"));
   addPrograms();
   addManifest();
+  if (updateInBackward)
+    tellUpdateInBackward();
   listBuffers();
 }
 
@@ -93,6 +98,12 @@ void SmallTable::addEntry(const std::string &function,
   }
 }
 
+/// gradient[8x8] := beta·gradient + delta[8x1] · batch[1x8], 64 bytes of
+/// scratch
+static std::vector<int64_t> gemmNumbers(int64_t beta) {
+  return {TTS_F32, 8, 8, 1, 1, 8, 8, 0, 0, beta, 1, 0, 0, 0, TTS_F32, 0, 64};
+}
+
 void SmallTable::addBucket(uint32_t bucket) {
   const uint64_t size = 128 * (bucket + 1);
   const std::string suffix = std::to_string(bucket);
@@ -121,15 +132,51 @@ void SmallTable::addBucket(uint32_t bucket) {
   addEntry("lossgrad" + suffix, {{stash, TTS_READ},
                                  {buffer("loss_weight.mel"), TTS_READ},
                                  {delta, TTS_WRITE}});
+  if (numBuckets == 1)
+    return addUpdatingBackward();
   const uint32_t gemm =
       addTransient("gemm.scratch", TTS_CLASS_WORKSPACE, 2240, 64);
-  // gradient[8x8] += delta[8x1] · batch[1x8], 64 bytes of scratch
   addEntry("rt.gemm",
            {{delta, TTS_READ, 32},
             {batch, TTS_READ, 32},
             {buffer("w.gradient"), TTS_READ_WRITE},
             {gemm, TTS_WRITE}},
-           {TTS_F32, 8, 8, 1, 1, 8, 8, 0, 0, 1, 1, 0, 0, 0, TTS_F32, 0, 64});
+           gemmNumbers(1));
+}
+
+/// A first contribution to the gradient, a reader of w, a second one, the
+/// update with what it gives, the norm, and an entry behind them.
+void SmallTable::addUpdatingBackward() {
+  const uint32_t delta = buffer("delta"), batch = buffer("batch");
+  uint32_t gradient = 0;
+  for (int64_t beta : {0, 1}) {
+    if (beta == 0)
+      gradient = addTransient("gradient", TTS_CLASS_ACTIVATIONS, 1920, 256);
+    const uint32_t scratch =
+        addTransient("gemm.scratch", TTS_CLASS_WORKSPACE, 2240, 64);
+    addEntry("rt.gemm",
+             {{delta, TTS_READ, 32},
+              {batch, TTS_READ, 32},
+              {gradient, beta ? TTS_READ_WRITE : TTS_WRITE},
+              {scratch, TTS_WRITE}},
+             gemmNumbers(beta));
+    if (beta == 0)
+      addEntry(
+          "inputgrad",
+          {{buffer("w"), TTS_READ},
+           {delta, TTS_READ},
+           {addTransient("dx", TTS_CLASS_ACTIVATIONS, 2240, 64), TTS_WRITE}});
+  }
+  addEntry("adamw", {{buffer("optimizer"), TTS_READ},
+                     {gradient, TTS_READ},
+                     {buffer("w"), TTS_READ_WRITE},
+                     {buffer("w.moment1"), TTS_READ_WRITE},
+                     {buffer("w.moment2"), TTS_READ_WRITE}});
+  addEntry("ema", {{buffer("w"), TTS_READ}, {buffer("w.ema"), TTS_READ_WRITE}});
+  addEntry("norm", {{gradient, TTS_READ}, {buffer("grad_norm"), TTS_WRITE}});
+  addEntry("behind", {{delta, TTS_READ},
+                      {addTransient("tail", TTS_CLASS_ACTIVATIONS, 2240, 64),
+                       TTS_WRITE}});
 }
 
 /// gradient[8x8] := delta[8x1] * batch[1x8]
@@ -174,12 +221,15 @@ void SmallTable::addUpdate() {
 }
 
 void SmallTable::addPrograms() {
-  beginProgram("zero", TTS_PROGRAM_ZERO, TTS_NO_BUCKET);
-  addEntry("zero", {{buffer("w.gradient"), TTS_WRITE}});
-  for (uint32_t bucket : {0u, 1u})
+  if (numBuckets > 1) {
+    beginProgram("zero", TTS_PROGRAM_ZERO, TTS_NO_BUCKET);
+    addEntry("zero", {{buffer("w.gradient"), TTS_WRITE}});
+  }
+  for (uint32_t bucket = 0; bucket < numBuckets; ++bucket)
     addBucket(bucket);
-  addUpdate();
-  for (uint32_t bucket : {0u, 1u}) {
+  if (numBuckets > 1)
+    addUpdate();
+  for (uint32_t bucket = 0; bucket < numBuckets; ++bucket) {
     const uint64_t size = 128 * (bucket + 1);
     beginProgram("eval", TTS_PROGRAM_EVAL, bucket);
     const uint32_t mel = addTransient("mel" + std::to_string(bucket),
@@ -278,7 +328,8 @@ void SmallTable::addManifest() {
               {"budget_bytes", 4000}};
   json w = place("w");
   w["frozen"] = false;
-  w["gradient"] = place("w.gradient");
+  if (numBuckets > 1)
+    w["gradient"] = place("w.gradient");
   w["moment1"] = place("w.moment1");
   w["moment2"] = place("w.moment2");
   w["ema"] = place("w.ema");
@@ -286,7 +337,7 @@ void SmallTable::addManifest() {
   for (const char *name : {"draw", "loss_weight.mel", "loss_sum.mel",
                            "denominator.mel", "optimizer", "grad_norm"})
     manifest["scalars"].push_back(place(name));
-  for (int64_t bucket : {0, 1}) {
+  for (uint32_t bucket = 0; bucket < numBuckets; ++bucket) {
     const int64_t size = 128 * (bucket + 1);
     manifest["buckets"].push_back(
         {{"dims", {{"frames", 100 * (bucket + 1)}}},
@@ -316,6 +367,18 @@ void SmallTable::addManifest() {
       {"optimizer", 512},  {"ema", 256},       {"activations", 256},
       {"batch", 256},      {"workspace", 64},  {"collectives", 0},
       {"buffers", 64},     {"unused", 384},    {"overhead", 1000}};
+}
+
+/// Most is live at the first gemm: delta, gradient and scratch.
+void SmallTable::tellUpdateInBackward() {
+  for (json *told : {&manifest, &certificate}) {
+    (*told)["update_in_backward"] = true;
+    (*told)["buckets"][0]["micro_batch"] = 16;
+  }
+  certificate["lower_bound_bytes"] = 1728;
+  certificate["classes"]["gradients"] = 0;
+  certificate["classes"]["activations"] = 320;
+  certificate["classes"]["unused"] = 576;
 }
 
 void SmallTable::listBuffers() {

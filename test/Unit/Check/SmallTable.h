@@ -16,7 +16,8 @@
 #include <nlohmann/json.hpp>
 
 struct SmallTable {
-  SmallTable();
+  /// With `updateInBackward` one bucket, and neither zero nor update.
+  explicit SmallTable(bool updateInBackward = false);
 
   uint64_t arenaBytes = 2304;
   std::vector<TtsFunction> functions;
@@ -41,6 +42,13 @@ struct SmallTable {
   /// it.
   void addState();
   void removeOperand(uint32_t index);
+  struct Use {
+    uint32_t buffer;
+    uint32_t access;
+    uint64_t size = 0; ///< from its start; 0 is all of it
+  };
+  /// As the last operand of an entry.
+  void addOperand(uint32_t program, uint32_t entry, Use use);
   /// Out of the table and of the certificate; its accesses stay.
   void removeBuffer(uint32_t index);
   /// Every "rt.gemm" becomes an "rt.conv1d" over the same bytes.
@@ -56,21 +64,18 @@ private:
   void addPersistent();
   void addPrograms();
   void addBucket(uint32_t bucket);
+  void addUpdatingBackward();
   void addUpdate();
   void addManifest();
+  void tellUpdateInBackward();
   uint32_t beginProgram(const std::string &name, uint32_t kind,
                         uint32_t bucket);
-  struct Use {
-    uint32_t buffer;
-    uint32_t access;
-    uint64_t size = 0; ///< from its start; 0 is all of it
-  };
   void addEntry(const std::string &function, const std::vector<Use> &uses,
                 const std::vector<int64_t> &numbers = {});
-  void addOperand(uint32_t program, uint32_t entry, Use use);
   uint32_t addTransient(const std::string &name, uint32_t klass,
                         uint64_t offset, uint64_t size);
   std::map<std::string, uint32_t> functionIndex;
+  uint32_t numBuckets;
 };
 
 #endif // TTS_TEST_UNIT_CHECK_SMALLTABLE_H
