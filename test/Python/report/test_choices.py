@@ -10,6 +10,7 @@ from test_page import Page
 
 from tts.data.errors import InputError
 from tts.report.page import choices
+from tts.report.page.plan import _facts
 from tts.report.plots import main
 
 
@@ -42,6 +43,14 @@ def test_every_choice_is_a_mark_and_a_row():
     assert "about 80 MiB" in rows[1] and "chosen" not in rows[1]
     assert "40 MiB" in rows[3] and rows[3].endswith("chosen")
     assert "25.0 % more work" in rows[4]
+
+
+def test_where_parameters_are_updated_is_told():
+    told = [choice | {"update_in_backward": choice["peak_bytes"] == 40 * MIB} for choice in considered()]
+    rows = [e["text"] for e in page({"considered": told}).all("tr")]
+    assert ["updated in backward" in row for row in rows] == [False, False, False, True, False]
+    fact = ("Parameters updated", "in backward, unguarded")
+    assert fact in _facts({"update_in_backward": True}) and fact not in _facts({"update_in_backward": False})
 
 
 def test_a_budget_far_away_is_not_drawn():

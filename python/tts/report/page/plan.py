@@ -52,6 +52,7 @@ def _facts(plan: dict) -> list[tuple[str, str]]:
     found = [
         ("Batch", f"{plan['batch']} utterances an update" if "batch" in plan else None),
         ("Precision", plan.get("precision")),
+        ("Parameters updated", "in backward, unguarded" if plan.get("update_in_backward") else None),
         ("Ranks", _ranks(plan)),
         ("State sharding", plan.get("state_sharding")),
         ("Pipeline stages", plan.get("stages")),
