@@ -295,6 +295,12 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
 
   request.remat = flags.remat;
   request.optimizerInBackward = flags.optimizerInBackward;
+  request.halfStorage =
+      stringOf(module, flags.halfStorage, "tts.half_storage", "none");
+  if (std::string fault = request.findStorageFault(); !fault.empty()) {
+    auto [what, todo] = StringRef(fault).split("; ");
+    return badUsage("--half-storage", what, todo);
+  }
 
   if (flags.microBatch != "auto") {
     int64_t number;

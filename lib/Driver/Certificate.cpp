@@ -27,6 +27,21 @@ StringRef bucketRematText(const PlanResult &plan, unsigned bucket) {
   return plan.plan.getRecompute(bucket).empty() ? "none" : "partial";
 }
 
+/// What a bucket keeps in half until backward, by name and result.
+Object halfStorageJson(const PlanResult &plan, unsigned bucket) {
+  Array names;
+  std::string type = "none";
+  for (auto item :
+       llvm::map_range(plan.plan.getStore(bucket), llvm::CastTo<StoreAttr>)) {
+    type = item.getType().isBF16() ? "bf16" : "fp16";
+    std::string name = item.getOp().str();
+    if (item.getResult())
+      name += llvm::formatv("[{0}]", item.getResult());
+    names.push_back(name);
+  }
+  return Object{{"type", type}, {"values", std::move(names)}};
+}
+
 Array bucketsJson(Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
   Array buckets;
@@ -42,6 +57,7 @@ Array bucketsJson(Compilation &compilation) {
         {"micro_batch", plan.plan.getMicroBatches()[index]},
         {"remat", bucketRematText(plan, index)},
         {"recompute_flops_fraction", plan.choice().recomputedParts[index]},
+        {"half_storage", halfStorageJson(plan, index)},
         {"share", plan.shares[index]},
         {"predicted_micro_batch_seconds",
          plan.measure.microBatchSeconds(index)},
@@ -120,6 +136,9 @@ Array changesOfNumerics(Compilation &compilation) {
   if (compilation.getPlan().plan.getPrecision() != "fp32")
     changes.push_back("precision " +
                       compilation.getPlan().plan.getPrecision().str());
+  for (unsigned index = 0; index < plan.shares.size(); ++index)
+    if (std::string text = halfStorageText(plan, index); !text.empty())
+      changes.push_back(text);
   int64_t batch = plan.batch;
   for (auto [index, microBatch] :
        llvm::enumerate(plan.plan.getMicroBatches().asArrayRef()))
@@ -148,6 +167,7 @@ Array consideredJson(const PlanResult &plan) {
         {"remat", rematText(choice.remat)},
         {"recompute_flops_fraction",
          *llvm::max_element(choice.recomputedParts)},
+        {"values_in_half", *llvm::max_element(choice.storedValues)},
         {"peak_bytes", choice.peakBytes},
         {"classes", classesJson(choice.classes, choice.unusedBytes(),
                                 choice.overheadBytes)},

@@ -45,12 +45,14 @@ std::string microBatchesText(const ConsideredChoice &choice) {
   return text;
 }
 
-/// Precision, micro-batches, what is computed again and how much of the step
-/// that is.
+/// Precision, micro-batches, what is computed again, how much of the step that
+/// is, and how many activations are kept in half.
 std::string choiceText(const ConsideredChoice &choice) {
-  return llvm::formatv("{0,-5} {1,-15} {2,-12} {3,5:f1} %", choice.precision,
-                       microBatchesText(choice), rematText(choice.remat),
-                       100 * *llvm::max_element(choice.recomputedParts));
+  return llvm::formatv("{0,-5} {1,-15} {2,-12} {3,5:f1} % {4,7}",
+                       choice.precision, microBatchesText(choice),
+                       rematText(choice.remat),
+                       100 * *llvm::max_element(choice.recomputedParts),
+                       *llvm::max_element(choice.storedValues));
 }
 
 StringRef updateText(const ConsideredChoice &choice) {
@@ -98,11 +100,11 @@ void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
         TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
     if (int64_t bytes = plan.measure.live.classes[klass])
       os << plan::className(klass) << " " << bytes << "  ";
-  os << llvm::formatv("\n  {0,-5} {1,-15} {2,-12} {3,7} {4,13} {5,13} {6,12} "
-                      "{7,12} {8,12} {9,12} {10,16} {11,9}\n",
-                      "type", "micro-batches", "again", "of step", "states",
-                      "activations", "workspace", "batch", "others", "overhead",
-                      "peak bytes", "s/update");
+  os << llvm::formatv("\n  {0,-5} {1,-15} {2,-12} {3,7} {4,7} {5,13} {6,13} "
+                      "{7,12} {8,12} {9,12} {10,12} {11,16} {12,9}\n",
+                      "type", "micro-batches", "again", "of step", "in half",
+                      "states", "activations", "workspace", "batch", "others",
+                      "overhead", "peak bytes", "s/update");
   for (auto [index, choice] : llvm::enumerate(plan.considered))
     os << llvm::formatv(
         "{0} {1} {2} {3}  {4}{5}\n", isDominated(plan, index) ? " " : "*",
@@ -117,8 +119,10 @@ void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
   }
   os << "won: " << plan.choice().precision << ", "
      << microBatchesText(plan.choice()) << ", "
-     << rematText(plan.choice().remat) << " again" << updateText(plan.choice())
-     << ": ";
+     << rematText(plan.choice().remat) << " again";
+  if (int64_t count = *llvm::max_element(plan.choice().storedValues))
+    os << ", " << count << " activations in half";
+  os << updateText(plan.choice()) << ": ";
   if (plan.taken == 0) {
     os << "nothing is faster\n";
     return;

@@ -40,6 +40,7 @@ static constexpr StringLiteral kNames[] = {"memory-budget",
                                            "plan-table",
                                            "stop-after",
                                            "fusion",
+                                           "half-storage",
                                            "optimizer-in-backward"};
 
 void tts::freeOptionNames() {
@@ -138,6 +139,10 @@ PlanningFlags::PlanningFlags()
                  cl::desc("auto, or pins the micro-batch"), inPlanning()),
       precision("precision", cl::init("auto"),
                 cl::desc("auto, fp64, fp32, bf16 or fp16"), inPlanning()),
+      halfStorage("half-storage", cl::init("none"),
+                  cl::desc("none; auto, bf16 or fp16: activations of an fp32 "
+                           "program may be kept in it until backward"),
+                  inPlanning()),
       remat("remat", cl::init("auto"), cl::desc("auto, none or full"),
             inPlanning()),
       fusion("fusion", cl::init("on"),
@@ -195,6 +200,7 @@ bool PlanningFlags::isPlanning() const {
                              &lrBaseBatch,
                              &microBatch,
                              &precision,
+                             &halfStorage,
                              &remat,
                              &fusion,
                              std::addressof(buckets),

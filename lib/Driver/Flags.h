@@ -34,7 +34,7 @@ struct PlanningFlags {
   opt<bool> allowBatchChange;
   opt<std::string> lrScale;
   opt<int64_t> lrBaseBatch;
-  opt<std::string> microBatch, precision, remat, fusion;
+  opt<std::string> microBatch, precision, halfStorage, remat, fusion;
   list<std::string> buckets;
   opt<std::string> bucketsFrom, optimizer, optimizerInBackward;
   opt<double> gradClip, ema;

@@ -21,7 +21,7 @@ using json::ObjectMapper;
 namespace {
 /// The first key of a front's file; raised when its fields change.
 constexpr StringLiteral kVersionKey = "tts_plan_front";
-constexpr int64_t kVersion = 2;
+constexpr int64_t kVersion = 3;
 
 template <typename Range> json::Value listJson(const Range &range) {
   return Array(range);
@@ -86,6 +86,7 @@ json::Value choiceJson(const PlanFront::Choice &choice) {
                 {"update_in_backward", f.updateInBackward},
                 {"micro_batches", listJson(f.microBatches)},
                 {"recomputed_parts", listJson(f.recomputedParts)},
+                {"stored_values", listJson(f.storedValues)},
                 {"remat", static_cast<int64_t>(f.remat)},
                 {"peak_bytes", f.peakBytes},
                 {"overhead_bytes", f.overheadBytes},
@@ -107,6 +108,7 @@ bool readChoice(const json::Value &value, PlanFront::Choice &choice,
       mapper.map("update_in_backward", f.updateInBackward) &&
       mapList(mapper, "micro_batches", f.microBatches) &&
       mapList(mapper, "recomputed_parts", f.recomputedParts) &&
+      mapList(mapper, "stored_values", f.storedValues) &&
       mapper.map("remat", remat) && mapper.map("peak_bytes", f.peakBytes) &&
       mapper.map("overhead_bytes", f.overheadBytes) &&
       mapList(mapper, "classes", f.classes) &&
@@ -149,8 +151,9 @@ std::string tts::keyOfFront(ModuleOp module, const PlanRequest &request) {
      << llvm::sys::getHostCPUName() << "\n"
      << request.hardware.hash() << "\n"
      << request.microBatch.value_or(0) << " " << request.precision << " "
-     << request.remat << " " << request.optimizerInBackward << " "
-     << request.threads << " " << request.ranks;
+     << request.remat << " " << request.halfStorage << " "
+     << request.optimizerInBackward << " " << request.threads << " "
+     << request.ranks;
   for (double share : request.bucketShares)
     os << llvm::format(" %a", share);
   os << "\n";

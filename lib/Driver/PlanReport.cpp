@@ -51,6 +51,16 @@ void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
 }
 } // namespace
 
+std::string tts::halfStorageText(const PlanResult &plan, unsigned bucket) {
+  ArrayRef<Attribute> items = plan.plan.getStore(bucket);
+  if (items.empty())
+    return "";
+  FloatType type = cast<StoreAttr>(items.front()).getType();
+  return llvm::formatv("bucket {0}: {1} activations are kept in {2} between "
+                       "forward and backward",
+                       bucket, items.size(), type.isBF16() ? "bf16" : "fp16");
+}
+
 void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
   const PlanRequest &request = compilation.getRequest();
@@ -69,6 +79,9 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
                         bucketText(bucket), plan.plan.getMicroBatches()[index],
                         100 * plan.shares[index],
                         plan.measure.microBatchSeconds(index));
+  for (unsigned index = 0; index < plan.shares.size(); ++index)
+    if (std::string text = halfStorageText(plan, index); !text.empty())
+      os << "  " << text << "\n";
   int64_t used = 0;
   for (unsigned klass = 0; klass < plan::kNumClasses; ++klass) {
     int64_t bytes = plan.measure.live.classes[klass];

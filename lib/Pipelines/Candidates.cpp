@@ -9,9 +9,6 @@
 using namespace mlir;
 using namespace tts;
 
-/// Rungs closer than this in bytes are one.
-constexpr double kRungSpacing = 0.96;
-
 LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
   PipelineOptions options;
   options.verifyContracts = options.verifyEach = false;
@@ -34,8 +31,8 @@ LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
 /// for them, thinned.
 LogicalResult Candidates::findRungs(int64_t index) {
   Bucket &bucket = buckets[index];
-  bucket.rungs.assign(1, {}); // nothing computed again
-  if (request.remat == "none")
+  FloatType half = request.halfTypeOf(precision, module.getContext());
+  if (request.remat == "none" && !half)
     return success();
   PipelineOptions options;
   options.verifyContracts = options.verifyEach = false;
@@ -56,20 +53,12 @@ LogicalResult Candidates::findRungs(int64_t index) {
   if (!forward || !backward)
     return success();
   const plan::Hardware &hardware = request.hardware;
-  bucket.graph = std::make_unique<RematGraph>(
-      forward, backward,
-      TimeModel{hardware.flopsPerSecond(precision, request.threads),
-                hardware.bytesPerSecond(request.threads), hardware.entrySeconds,
-                hardware.callSeconds});
-  std::vector<plan::RematPlan> rungs =
-      plan::solveRemat(bucket.graph->getProblem());
-  if (rungs.empty())
-    return success();
-  bucket.rungs = {rungs.front()};
-  for (size_t i = 1; i < rungs.size(); ++i)
-    if (i + 1 == rungs.size() ||
-        rungs[i].peakBytes() < kRungSpacing * bucket.rungs.back().peakBytes())
-      bucket.rungs.push_back(std::move(rungs[i]));
+  bucket.rungs =
+      Rungs(forward, backward,
+            TimeModel{hardware.flopsPerSecond(precision, request.threads),
+                      hardware.bytesPerSecond(request.threads),
+                      hardware.entrySeconds, hardware.callSeconds},
+            request.remat, half);
   return success();
 }
 
@@ -148,7 +137,7 @@ void Candidates::estimate() {
     all.share = shareOf(index);
     for (int64_t microBatch : getMicroBatches())
       for (unsigned rung = 0; rung < bucket.rungs.size(); ++rung)
-        if (request.remat != "full" || rung + 1 == bucket.rungs.size())
+        if (bucket.rungs.mayChoose(rung))
           all.estimates.push_back(estimate(bucket, microBatch, rung));
   }
 }
@@ -300,6 +289,10 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
     choice.microBatches.push_back(e.microBatch);
     choice.recomputedParts.push_back(countRecomputedPart(index, e.rung));
     choice.remat = std::max(choice.remat, rematOf(index, e.rung));
+    choice.storedValues.push_back(
+        buckets[index]
+            .rungs.getStore(e.rung, ModuleOp(module).getContext())
+            .size());
     for (auto [most, more] : llvm::zip(region, e.batchBytes))
       most = std::max(most, more);
     if (index == 0 || e.transientBytes > transient) {
@@ -318,7 +311,9 @@ ConsideredChoice::Remat Candidates::rematOf(unsigned bucket,
   // Element-wise ops have no flops of their own.
   constexpr double kNothing = 1e-3;
   using Remat = ConsideredChoice::Remat;
-  if (rung == 0)
+  if (buckets[bucket]
+          .rungs.getRecompute(rung, ModuleOp(module).getContext())
+          .empty())
     return Remat::None;
   if (countRecomputedPart(bucket, rung) < kNothing)
     return Remat::ElementWise;
@@ -329,15 +324,19 @@ ConsideredChoice::Remat Candidates::rematOf(unsigned bucket,
 PlanAttr Candidates::planOf(ArrayRef<int64_t> microBatches,
                             ArrayRef<unsigned> rungs) const {
   Builder b(ModuleOp(module).getContext());
-  SmallVector<Attribute> recompute;
-  for (auto [bucket, rung] : llvm::zip(buckets, rungs))
-    recompute.push_back(rung == 0
-                            ? b.getArrayAttr({})
-                            : bucket.graph->getRecompute(bucket.rungs[rung]));
-  bool any = llvm::any_of(rungs, [](unsigned rung) { return rung > 0; });
+  SmallVector<Attribute> recompute, store;
+  for (auto [bucket, rung] : llvm::zip(buckets, rungs)) {
+    recompute.push_back(bucket.rungs.getRecompute(rung, b.getContext()));
+    store.push_back(bucket.rungs.getStore(rung, b.getContext()));
+  }
+  auto unlessEmpty = [&](ArrayRef<Attribute> lists) {
+    bool any = llvm::any_of(
+        lists, [](Attribute list) { return !cast<ArrayAttr>(list).empty(); });
+    return any ? b.getArrayAttr(lists) : ArrayAttr();
+  };
   return PlanAttr::get(b.getContext(), b.getStringAttr(precision),
                        request.threads, b.getDenseI64ArrayAttr(microBatches),
-                       any ? b.getArrayAttr(recompute) : ArrayAttr());
+                       unlessEmpty(recompute), unlessEmpty(store));
 }
 
 PlanAttr Candidates::makePlan(ArrayRef<unsigned> choice) const {
@@ -351,8 +350,5 @@ PlanAttr Candidates::makePlan(ArrayRef<unsigned> choice) const {
 }
 
 double Candidates::countRecomputedPart(unsigned index, unsigned rung) const {
-  const Bucket &bucket = buckets[index];
-  return rung == 0 ? 0
-                   : bucket.graph->countFlops(bucket.rungs[rung]) /
-                         bucket.graph->countFlops();
+  return buckets[index].rungs.countRecomputedPart(rung);
 }

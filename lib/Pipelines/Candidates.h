@@ -3,8 +3,8 @@
 #ifndef TTS_LIB_PIPELINES_CANDIDATES_H
 #define TTS_LIB_PIPELINES_CANDIDATES_H
 
+#include "Rungs.h"
 #include "tts/Pipelines/Planning.h"
-#include "tts/Pipelines/RematGraph.h"
 #include "tts/Transforms/Plan/Search.h"
 
 namespace tts {
@@ -51,9 +51,8 @@ private:
     }
   };
   struct Bucket {
-    std::unique_ptr<RematGraph> graph;
-    std::vector<plan::RematPlan> rungs;
-    /// Nothing computed again, at the smallest and the largest micro-batch:
+    Rungs rungs;
+    /// Everything kept as it is, at the smallest and the largest micro-batch:
     /// the estimates stand between and beside them. And as much as possible
     /// computed again, at the smallest: what the solver does not see.
     Trial small, large, least;

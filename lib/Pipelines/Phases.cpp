@@ -61,6 +61,7 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
   }
   case Phase::Precision:
     manager.addPass(createTtsPrecision());
+    manager.addPass(createTtsStoreHalf());
     addContract(manager, "precision", options);
     break;
   case Phase::Rematerialize:

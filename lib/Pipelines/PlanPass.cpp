@@ -58,6 +58,9 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
       return module.emitError("optimizer-in-backward '")
              << optimizerInBackward << "' is not known; none, auto or on is";
     request.optimizerInBackward = optimizerInBackward;
+    request.halfStorage = halfStorage;
+    if (std::string fault = request.findStorageFault(); !fault.empty())
+      return module.emitError("half-storage ") << fault;
     request.threads = threads;
     if (microBatch > 0)
       request.microBatch = microBatch;

@@ -322,6 +322,19 @@ static std::string findWayOut(ModuleOp module, const PlanRequest &request,
   return "";
 }
 
+/// Whether keeping activations in half would do.
+static bool wouldFitInHalf(ModuleOp module, const PlanRequest &request) {
+  PlanRequest freer = request;
+  freer.halfStorage = "auto";
+  if (request.halfStorage != "none" || !freer.findStorageFault().empty())
+    return false;
+  freer.furtherBudgets.clear();
+  freer.front = nullptr;
+  freer.timing = nullptr;
+  FailureOr<PlanResult> result = Planner(module, freer).run();
+  return succeeded(result) && result->fits;
+}
+
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
   noteConvTimes(differentiated, request.hardware);
@@ -342,9 +355,13 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
     *request.front = {};
     result = Planner(differentiated, pinned).run();
   }
-  if (succeeded(result) && !result->fits)
+  if (succeeded(result) && !result->fits) {
     result->wayOut =
         findWayOut(differentiated, pinned, pinned.microBatch && !isWhole);
+    if (wouldFitInHalf(differentiated, pinned))
+      result->wayOut += std::string(result->wayOut.empty() ? "" : " or ") +
+                        "allow --half-storage=auto";
+  }
   return result;
 }
 
@@ -360,35 +377,4 @@ void tts::notePlan(ModuleOp module, const PlanResult &result) {
 
 int64_t tts::shareOfBatch(int64_t batch, int64_t ranks) {
   return llvm::divideCeil(batch, ranks);
-}
-
-std::string tts::explainInfeasible(const PlanResult &result) {
-  // The largest classes of the smallest plan, overhead among them.
-  SmallVector<std::pair<int64_t, StringRef>> classes = {
-      {result.overheadBytes, "overhead"}};
-  for (unsigned klass = 0; klass < plan::kNumClasses; ++klass)
-    classes.push_back(
-        {result.measure.live.classes[klass], plan::className(klass)});
-  llvm::stable_sort(
-      classes, [](const auto &a, const auto &b) { return a.first > b.first; });
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  int64_t lacking = result.smallestBudget - result.budget;
-  os << "smallest feasible budget: " << result.smallestBudget << " bytes ("
-     << llvm::format("%.3f", result.smallestBudget / 0x1p30) << " GiB, "
-     << lacking << " more than allowed), bound by ";
-  llvm::interleaveComma(ArrayRef(classes).take_front(3), os,
-                        [&](auto &c) { os << c.second << " " << c.first; });
-  os << "; cheapest way out: ";
-  if (!result.wayOut.empty())
-    os << result.wayOut << " or ";
-  int64_t ema = result.measure.live.classes[TTS_CLASS_EMA];
-  if (ema >= lacking)
-    os << "train without EMA (" << ema << " bytes) or ";
-  if (result.smallestBudget <= result.offered)
-    os << "raise --memory-budget by " << lacking << " bytes";
-  else
-    os << "take hardware that offers " << result.smallestBudget
-       << " bytes, this one offers " << result.offered;
-  return text;
 }

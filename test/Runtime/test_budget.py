@@ -170,6 +170,24 @@ def test_the_certificate_of_every_budget_holds_and_peaks_are_monotone(material, 
     assert peaks == sorted(peaks)
 
 
+def test_half_storage_trains_below_the_smallest_budget(material):
+    def smallest_with(*flags):
+        refused = compile_model(material, "1K", "half", "--remat=none", *flags)
+        return int(re.search(r"smallest feasible budget: (\d+) bytes", refused.stderr).group(1))
+
+    budget = smallest_with("--half-storage=auto")
+    assert budget < smallest_with()
+    assert compile_model(material, f"{budget}B", "half", "--remat=none", "--half-storage=auto").returncode == 0
+    plan = material / "half.plan.json"
+    checked = run(TOOLS / "tts-check", plan, "--executable", material / "half")
+    assert checked.returncode == 0, checked.stderr
+    assert any("are kept in bf16" in change for change in json.loads(plan.read_text())["changes_numerics"])
+    log = material / "log-half"
+    result = run(material / "half", f"--data={material / 'corpus'}", "--steps=4", "--seed=1", f"--log-dir={log}")
+    assert result.returncode == 0, result.stderr
+    check_final_line(final_line(log), budget)
+
+
 def test_a_budget_changes_neither_batch_nor_rate(material, smallest):
     """Report 28: less memory is more micro-batches, never another experiment."""
     traces = []

@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
-  let summary = "chooses micro-batches and what is computed again under a memory budget";
+  let summary = "chooses micro-batches, what is computed again and what is kept in half under a memory budget";
   let description = [{
     Assumes: a module after tts-differentiate with `tts.batch` and
     `tts.buckets`.
@@ -33,6 +33,8 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
            "auto, fp64, fp32, bf16 or fp16">,
     Option<"remat", "remat", "std::string", /*default=*/"\"auto\"",
            "auto, none or full">,
+    Option<"halfStorage", "half-storage", "std::string", /*default=*/"\"none\"",
+           "none; auto, bf16 or fp16: what forward keeps may be kept in half">,
     Option<"microBatch", "micro-batch", "int64_t", /*default=*/"0",
            "pins the micro-batch; 0: chosen">,
     Option<"optimizerInBackward", "optimizer-in-backward", "std::string",

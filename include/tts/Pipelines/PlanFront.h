@@ -19,6 +19,8 @@ struct ConsideredChoice {
   /// a part of those of a step without.
   llvm::SmallVector<int64_t> microBatches;
   llvm::SmallVector<double> recomputedParts;
+  /// By bucket, how many activations are kept in half until backward.
+  llvm::SmallVector<int64_t> storedValues;
   /// How much is computed again in the bucket where that is most.
   enum class Remat { None, ElementWise, Partial, Most } remat = Remat::None;
   /// The peak, what of it is outside the arena, and what is live inside at the

@@ -27,6 +27,9 @@ struct PlanRequest {
   std::string remat = "auto";
   /// "none"; "auto": backward may update the parameters; "on" pins it.
   std::string optimizerInBackward = "none";
+  /// In what activations of a program in f32 may be kept between forward and
+  /// backward: "none", "bf16", "fp16", or "auto", which is bf16.
+  std::string halfStorage = "none";
   int threads = 1;
   /// Data replicas; each takes its share of the batch.
   int64_t ranks = 1;
@@ -39,6 +42,13 @@ struct PlanRequest {
   PlanFront *front = nullptr;
   /// Where the candidates and the plan's phases get timers; or null.
   mlir::TimingScope *timing = nullptr;
+
+  /// The type that activations may be kept in where it computes in `precision`;
+  /// null for none.
+  mlir::FloatType halfTypeOf(llvm::StringRef precision,
+                             mlir::MLIRContext *context) const;
+  /// What is wrong with half storage at this precision, or "".
+  std::string findStorageFault() const;
 };
 
 /// Which choice a budget gets, or none.

@@ -33,9 +33,10 @@ using Clones = SmallVector<std::pair<Operation *, Operation *>>;
 
 class Rematerializer {
 public:
-  Rematerializer(Pair programs, const Clones &clones)
-      : forward(programs.forward), backward(programs.backward), clones(clones) {
-  }
+  /// `storesHalf`: casts among what forward keeps are those of tts-store-half.
+  Rematerializer(Pair programs, const Clones &clones, bool storesHalf)
+      : forward(programs.forward), backward(programs.backward), clones(clones),
+        storesHalf(storesHalf) {}
 
   void run() {
     mapArguments();
@@ -43,8 +44,9 @@ public:
     const auto *next = clones.begin();
     for (Operation &op :
          llvm::make_early_inc_range(backward.getBody().front())) {
-      for (madeHere.clear(); next != clones.end() && next->second == &op;
-           ++next)
+      madeHere.clear();
+      widened.clear();
+      for (; next != clones.end() && next->second == &op; ++next)
         clone(next->first, &op);
       if (!isFreeToRecompute(&op)) // else made again at its readers
         for (OpOperand &operand : op.getOpOperands())
@@ -93,6 +95,8 @@ private:
         Value source = made.lookup(name);
         stashed[argument] = source;
         kept[source] = argument;
+        if (auto cast = source.getDefiningOp<CastOp>(); cast && storesHalf)
+          halves[cast.getX()] = cast;
       }
   }
 
@@ -100,6 +104,8 @@ private:
   Value find(Value source, Operation *reader) {
     if (Value known = mapping.lookupOrNull(source))
       return known;
+    if (Value half = halves.lookup(source))
+      return widen(source, half, reader);
     Operation *op = source.getDefiningOp();
     if (!op || !isFreeToRecompute(op))
       return keep(source);
@@ -112,12 +118,51 @@ private:
         ->getResult(cast<OpResult>(source).getResultNumber());
   }
 
+  /// What is kept in half for `source`, in f32 again for the clones in front of
+  /// `reader`.
+  Value widen(Value source, Value half, Operation *reader) {
+    Value &wide = widened[source];
+    if (wide)
+      return wide;
+    OpBuilder builder(reader);
+    Value value = keep(half);
+    if (anchor)
+      value = RecomputeAfterOp::create(builder, source.getLoc(), value, anchor);
+    wide = CastOp::create(builder, source.getLoc(), source.getType(), value);
+    madeHere.insert(source);
+    return wide;
+  }
+
+  /// For what was kept in half, or a view of it, what was computed again since;
+  /// null if nothing was.
+  Value findAgain(Value half, Operation *reader) {
+    if (Value stash = stashed.lookup(half)) {
+      auto rounded = stash.getDefiningOp<CastOp>();
+      return rounded ? mapping.lookupOrNull(rounded.getX()) : Value();
+    }
+    Operation *op = half.getDefiningOp();
+    if (!op || !isFreeToRecompute(op) || op->getNumOperands() == 0)
+      return {};
+    Value again = findAgain(op->getOperand(0), reader);
+    if (!again || isa<RecomputeAfterOp>(op))
+      return again;
+    Operation *view = OpBuilder(reader).clone(*op);
+    view->setOperand(0, again);
+    Value result = view->getResult(0);
+    result.setType(cast<RankedTensorType>(result.getType())
+                       .clone(getElementTypeOrSelf(again.getType())));
+    return result;
+  }
+
   /// What `reader` takes for a value of backward: stash, or a view of stash,
   /// may have to be another one there.
   Value localize(Value value, Operation *reader) {
     if (Value source = stashed.lookup(value))
       return find(source, reader);
     Operation *op = value.getDefiningOp();
+    if (auto cast = dyn_cast_or_null<CastOp>(op); cast && storesHalf)
+      if (Value again = findAgain(cast.getX(), reader))
+        return again;
     if (!op || !isFreeToRecompute(op))
       return value;
     IRMapping local;
@@ -214,12 +259,16 @@ private:
 
   func::FuncOp forward, backward;
   const Clones &clones;
+  const bool storesHalf;
   /// Forward's values to the latest clone of each, arguments to backward's.
   IRMapping mapping;
   /// Of backward's stash arguments, what forward made; and the other way round.
   llvm::DenseMap<Value, Value> stashed, kept;
-  /// What was cloned in front of the current op.
+  /// Of a value of forward that is kept in half, the rounded one.
+  llvm::DenseMap<Value, Value> halves;
+  /// What was cloned in front of the current op, or made f32 again.
   llvm::DenseSet<Value> madeHere;
+  llvm::DenseMap<Value, Value> widened;
   llvm::StringSet<> names;
   /// The last contraction of backward so far.
   Value anchor;
@@ -247,11 +296,13 @@ struct Rematerialize : tts::impl::TtsRematerializeBase<Rematerialize> {
         buckets[bucket.getInt()].backward = program;
     }
     for (auto [bucket, programs] : buckets)
-      if (failed(rematerialize(programs, plan.getRecompute(bucket))))
+      if (failed(rematerialize(programs, plan.getRecompute(bucket),
+                               !plan.getStore(bucket).empty())))
         return signalPassFailure();
   }
 
-  LogicalResult rematerialize(Pair programs, ArrayRef<Attribute> recompute) {
+  LogicalResult rematerialize(Pair programs, ArrayRef<Attribute> recompute,
+                              bool storesHalf) {
     if (recompute.empty())
       return success();
     OpNames ops(programs.forward.getBody().front());
@@ -273,7 +324,7 @@ struct Rematerialize : tts::impl::TtsRematerializeBase<Rematerialize> {
                << item.getBefore() << ", but lists it behind a later op";
       clones.push_back({op, reader});
     }
-    Rematerializer(programs, clones).run();
+    Rematerializer(programs, clones, storesHalf).run();
     return success();
   }
 };

@@ -47,6 +47,15 @@ LogicalResult tts::checkElementTypes(ModuleOp module) {
   if (!plan)
     return module.emitError("no tts.plan on the module; tts-plan sets it");
   StringRef planned = plan.getPrecision();
+  // What forward keeps in half is cast, viewed and handed on, never computed
+  // with.
+  auto isKeptInHalf = [&](Value value, Type type) {
+    if (!plan.getStore() || !(type.isBF16() || type.isF16()))
+      return false;
+    Operation *op = value.getDefiningOp();
+    return !op || isa<CastOp>(op) || op->hasTrait<Alias>() ||
+           op->hasTrait<Indexing>();
+  };
   auto isPlanned = [&](Type type) {
     return planned == "fp64"   ? type.isF64()
            : planned == "bf16" ? type.isBF16() || type.isF32()
@@ -55,7 +64,7 @@ LogicalResult tts::checkElementTypes(ModuleOp module) {
   };
   return forEachValue(module, [&](Value value) -> LogicalResult {
     Type type = getElementTypeOrSelf(value.getType());
-    if (!isa<FloatType>(type) || isPlanned(type))
+    if (!isa<FloatType>(type) || isPlanned(type) || isKeptInHalf(value, type))
       return success();
     return emitError(value.getLoc()) << type << " in a program planned as "
                                      << plan.getPrecision().getValue();

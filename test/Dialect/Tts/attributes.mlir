@@ -28,3 +28,11 @@ module attributes {tts.batch = 16 : i64,
     return
   }
 }
+
+// CHECK: tts.plan = #tts.plan<precision = "fp32", threads = 2, micro_batches = [4, 2]
+// CHECK-SAME: recompute = {{\[\[}}#tts.recompute<"a", before = "b">], []]
+// CHECK-SAME: store = {{\[\[}}#tts.store<"a", bf16>, #tts.store<"norm"[1], f16>], []]>
+module attributes {tts.plan = #tts.plan<precision = "fp32", threads = 2, micro_batches = [4, 2],
+                                        recompute = [[#tts.recompute<"a", before = "b">], []],
+                                        store = [[#tts.store<"a"[0], bf16>, #tts.store<"norm"[1], f16>], []]>} {
+}

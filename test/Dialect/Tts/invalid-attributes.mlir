@@ -94,3 +94,9 @@ func.func @round_shape(%x: tensor<8xf32>) {
   %0 = tts.round_to_int %x : tensor<8xf32> to tensor<9xi32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{#tts.store keeps values in bf16 or f16, not in 'f32'}}
+module attributes {tts.other = #tts.store<"a", f32>} {
+}

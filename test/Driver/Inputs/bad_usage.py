@@ -24,6 +24,10 @@ CASES = {
     "--lr-scale=linear": "--lr-scale: 'linear' is not supported; use none",
     "--micro-batch=half": "--micro-batch: 'half' is no positive number; give auto",
     "--precision=int8": "--precision: 'int8' is not supported; use auto or fp64 or fp32 or bf16 or fp16",
+    "--half-storage=int8": "--half-storage: 'int8' is not supported; use none or auto or bf16 or fp16",
+    "--half-storage=auto --precision=fp64": "--half-storage: 'auto' is for programs that compute in fp32, not in fp64;",
+    "--half-storage=bf16 --precision=bf16": "--half-storage: 'bf16' is for programs that compute in fp32, not in bf16; "
+    "leave it out, or use --precision=fp32",
     "--remat=some": "--remat: 'some' is not supported; use auto or none or full",
     "--bucket=text": "--bucket: 'text' is no bucket; write name=size pairs",
     "--bucket=text=16 --bucket=text=8": "buckets: bucket 1 is shorter in text than the one before; give them in",

@@ -8,7 +8,9 @@ import sys
 
 tool, model, path = sys.argv[1:]
 COLUMNS = ("states", "activations", "workspace", "batch", "others", "overhead")
-ROW = re.compile(rf"^[* ] \S+ +.{{15}} (\S+) +[\d.]+ %((?: +-?\d+){{{len(COLUMNS)}}}) (~| ) *(\d+) +([\d.]+)  (.*)$")
+ROW = re.compile(
+    rf"^[* ] \S+ +.{{15}} (\S+) +[\d.]+ % +\d+((?: +-?\d+){{{len(COLUMNS)}}}) (~| ) *(\d+) +([\d.]+)  (.*)$"
+)
 
 
 def explain(budget: str, *flags: str) -> tuple[int, str]:

@@ -7,6 +7,7 @@
 // RUN: not tts-opt --tts-plan=memory-budget=much %s 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not tts-opt --tts-plan=hardware=cray %s 2>&1 | FileCheck %s --check-prefix=HARDWARE
 // RUN: not tts-opt --tts-plan=precision=int8 %s 2>&1 | FileCheck %s --check-prefix=PRECISION
+// RUN: not tts-opt --tts-plan='precision=fp16 half-storage=auto' %s 2>&1 | FileCheck %s --check-prefix=HALF
 // RUN: not tts-opt --tts-plan=ranks=0 %s 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not tts-opt --tts-plan %s 2>&1 | FileCheck %s --check-prefix=BATCH
 
@@ -19,6 +20,7 @@
 // SIZE: memory-budget 'much' is no size
 // HARDWARE: hardware cray: is no known hardware
 // PRECISION: precision 'int8' is not supported; auto, fp64, fp32, bf16 or fp16 is
+// HALF: half-storage 'auto' is for programs that compute in fp32, not in fp16; leave it out, or use --precision=fp32
 // RANKS: ranks and threads must be at least 1
 // BATCH: has no tts.batch; give --batch=B
 module {

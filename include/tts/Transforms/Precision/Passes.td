@@ -37,4 +37,21 @@ def TtsPrecision : Pass<"tts-precision", "::mlir::ModuleOp"> {
   }];
 }
 
+def TtsStoreHalf : Pass<"tts-store-half", "::mlir::ModuleOp"> {
+  let summary = "keeps the plan's choice of forward values for backward in a half type";
+  let description = [{
+    Assumes static programs in f32 and `tts.plan`; runs before
+    tts-rematerialize. For each `#tts.store` of a bucket forward rounds the value
+    once, beside its definition, and hands that to backward in its place; each
+    reader of backward has a cast back to f32 of its own, which waits by
+    `tts.recompute_after` for the last contraction before it, so that no f32 copy
+    lives longer than its reader. A value that backward does not read itself
+    gets a stash for what tts-rematerialize computes again from it. Refused:
+    names that forward does not have, and values that have to stay f32: inputs,
+    integers, statistics, sums and losses.
+
+    Guarantees that forward computes what it did, to the bit.
+  }];
+}
+
 #endif // TTS_TRANSFORMS_PRECISION_PASSES_TD

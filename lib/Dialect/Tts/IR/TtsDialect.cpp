@@ -84,11 +84,27 @@ LogicalResult TtsDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-ArrayRef<Attribute> PlanAttr::getRecompute(int64_t bucket) const {
-  ArrayAttr all = getRecompute();
+/// The list of one bucket in a list of lists, which may be absent.
+static ArrayRef<Attribute> ofBucket(ArrayAttr all, int64_t bucket) {
   if (!all || bucket >= static_cast<int64_t>(all.size()))
     return {};
   return cast<ArrayAttr>(all[bucket]).getValue();
+}
+
+ArrayRef<Attribute> PlanAttr::getRecompute(int64_t bucket) const {
+  return ofBucket(getRecompute(), bucket);
+}
+
+ArrayRef<Attribute> PlanAttr::getStore(int64_t bucket) const {
+  return ofBucket(getStore(), bucket);
+}
+
+LogicalResult StoreAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                StringAttr, unsigned, FloatType type) {
+  if (type.isBF16() || type.isF16())
+    return success();
+  return emitError() << "#tts.store keeps values in bf16 or f16, not in "
+                     << type;
 }
 
 static LogicalResult verifyRole(Operation *op, Type type,

@@ -89,23 +89,42 @@ def Tts_RecomputeAttr : Tts_Attr<"Recompute", "recompute"> {
   let assemblyFormat = "`<` $op `,` `before` `=` $before `>`";
 }
 
+def Tts_StoreAttr : Tts_Attr<"Store", "store"> {
+  let summary = "a value of forward that is kept for backward in a half type";
+  let description = [{
+    Result `result` of `op`, a name of the forward program by `OpNames.h`, is
+    kept in `type` (bf16 or f16) from forward to backward, which turns it into
+    f32 again where it reads it. Nothing is computed in the half type.
+
+    Example: `#tts.store<"encoder.0.ffn.relu", bf16>`, `#tts.store<"norm"[1], f16>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$op,
+                        DefaultValuedParameter<"unsigned", "0">:$result,
+                        "::mlir::FloatType":$type);
+  let assemblyFormat = "`<` $op (`[` $result^ `]`)? `,` $type `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tts_PlanAttr : Tts_Attr<"Plan", "plan"> {
   let summary = "what Plan decided; every later phase obeys it";
   let description = [{
     `micro_batches[i]` utterances at a time for bucket i of `tts.buckets`.
     `recompute[i]` are the `#tts.recompute`s of bucket i in the order in which
-    backward runs them; without it there are none. Stands on the module as
-    `tts.plan`.
+    backward runs them, `store[i]` the `#tts.store`s of what forward keeps in a
+    half type; without them there are none. Stands on the module as `tts.plan`.
 
     Example: `#tts.plan<precision = "fp32", threads = 2, micro_batches = [8, 4]>`
   }];
   let parameters = (ins "::mlir::StringAttr":$precision, "int64_t":$threads,
                         "::mlir::DenseI64ArrayAttr":$micro_batches,
-                        OptionalParameter<"::mlir::ArrayAttr">:$recompute);
+                        OptionalParameter<"::mlir::ArrayAttr">:$recompute,
+                        OptionalParameter<"::mlir::ArrayAttr">:$store);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// The #tts.recompute of one bucket, in order.
     llvm::ArrayRef<mlir::Attribute> getRecompute(int64_t bucket) const;
+    /// The #tts.store of one bucket.
+    llvm::ArrayRef<mlir::Attribute> getStore(int64_t bucket) const;
   }];
 }
 
