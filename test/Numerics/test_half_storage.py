@@ -10,14 +10,16 @@ import pytest
 
 from machine import Machine, global_error, tool, worst_error
 from speech import utterances
+from test_codec_lm import streams
+from tts.models import codec_lm, dit
 from tts.models.fastspeech2 import SIZES, text
 from tts.runtime import Session
 
-CONFIG = replace(SIZES["tiny"], batch=8, dropout=0.1, variance_dropout=0.5)
+CONFIG = replace(SIZES["tiny"], batch=8, dropout=0.1, variance_dropout=0.5, buckets=({"text": 16, "frames": 64},))
 MODEL = text(CONFIG)
 BATCH = utterances([(16, 64), (9, 40), (5, 23), (1, 6), (12, 64), (16, 33), (2, 11), (7, 50)], CONFIG.symbols, seed=3)
 HALVES = pytest.mark.parametrize("half", ["bf16", "fp16"])
-FIXED = ("--threads=1", "--bucket=text=16,frames=64")
+FIXED = ("--threads=1",)
 UNIT = {"bf16": 2.0**-9, "fp16": 2.0**-12}
 
 # What is rounded is what backward reads of forward, each number by up to half a unit in the last place and independently.
@@ -74,9 +76,9 @@ def plain(folder, micro_batch, *flags) -> tuple[Machine, dict]:
     return compiled(folder, name, *flags)
 
 
-def gradients(machine):
+def gradients(machine, batch=BATCH):
     machine.session.initialise(2)
-    losses = machine.gradients(machine.cut(dict(BATCH)), seed=9, update=3)
+    losses = machine.gradients(machine.cut(dict(batch)), seed=9, update=3)
     return losses, machine.read("grad:")
 
 
@@ -101,6 +103,26 @@ def test_losses_are_those_of_f32_and_gradients_near(folder, half):
     assert whole["changes_numerics"][0].startswith("bucket 0: gradients of micro-batches")
     # Most of what is live at the peak is kept for backward, and nearly all of that is in half.
     assert plan["classes"]["activations"] < 0.75 * whole["classes"]["activations"]
+
+
+DIT = replace(dit.SIZES["tiny"], batch=8, dropout=0.1, buckets=CONFIG.buckets)
+CODEC = replace(codec_lm.SIZES["tiny"], batch=8, buckets=({"frames": 96},))
+
+
+@pytest.mark.parametrize(
+    "model, batch",
+    [(dit.text(DIT), BATCH), (codec_lm.text(CODEC), streams(tokens=CODEC.tokens))],
+    ids=["dit", "codec_lm"],
+)
+def test_other_models(tmp_path, model, batch):
+    """Attention's probabilities are computed again from rounded queries and keys, rotary and RMS norms from rounded rows."""
+    (tmp_path / "model.mlir").write_text(model)
+    losses, expected = gradients(plain(tmp_path, 4, "--remat=none")[0], batch)
+    machine, plan = in_half(tmp_path, "bf16", 4, "--remat=none")
+    assert len(plan["buckets"][0]["half_storage"]["values"]) > 10
+    told, found = gradients(machine, batch)
+    assert told == losses
+    assert UNIT["bf16"] / 100 < global_error(found, expected) <= BOUND["bf16"]
 
 
 def recomputing(folder, half) -> tuple[Machine, dict]:

@@ -10,7 +10,7 @@ from test_page import Page
 
 from tts.data.errors import InputError
 from tts.report.page import choices
-from tts.report.page.plan import _facts
+from tts.report.page.plan import _buckets, _facts
 from tts.report.plots import main
 
 
@@ -51,6 +51,15 @@ def test_where_parameters_are_updated_is_told():
     assert ["updated in backward" in row for row in rows] == [False, False, False, True, False]
     fact = ("Parameters updated", "in backward, unguarded")
     assert fact in _facts({"update_in_backward": True}) and fact not in _facts({"update_in_backward": False})
+
+
+def test_what_is_kept_in_half_is_told():
+    told = [choice | {"values_in_half": 7 * (choice["peak_bytes"] == 40 * MIB)} for choice in considered()]
+    rows = [e["text"] for e in page({"considered": told}).all("tr")]
+    assert ["7 activations in half" in row for row in rows] == [False, False, False, True, False]
+    bucket = {"dims": {"frames": 64}, "half_storage": {"type": "bf16", "values": ["a", "b"]}}
+    assert "none, 2 activations in half" in _buckets({"buckets": [bucket]}, {})
+    assert "in half" not in _buckets({"buckets": [bucket | {"half_storage": {"type": "none", "values": []}}]}, {})
 
 
 def test_a_budget_far_away_is_not_drawn():

@@ -26,11 +26,13 @@ def front(choices: list[dict]) -> list[dict]:
 
 
 def again(choice: dict) -> str:
-    """What is computed again, and how much of a step's operations that is; and where backward updates the parameters."""
+    """What is computed again, and how much of a step's operations that is; how many activations are kept in half, and where
+    backward updates the parameters."""
     part = choice.get("recompute_flops_fraction") or 0
     more = f", {100 * part:.1f} % more work" if part >= 0.0005 else ""
+    half = f", {count} activations in half" if (count := choice.get("values_in_half")) else ""
     place = ", updated in backward" if choice.get("update_in_backward") else ""
-    return choice["remat"].replace("-", "‑") + more + place
+    return choice["remat"].replace("-", "‑") + more + half + place
 
 
 def micro_batches(choice: dict) -> str:

@@ -41,7 +41,9 @@ def _buckets(plan: dict, tops: dict[int, int]) -> Markup:
         remat, more = bucket.get("remat", "none"), bucket.get("recompute_flops_fraction")
         seconds, share = bucket.get("predicted_micro_batch_seconds"), bucket.get("share")
         row = [index, *(number(bucket["dims"].get(d, 0)) for d in dims), number(bucket.get("micro_batch", 0))]
+        in_half = len((bucket.get("half_storage") or {}).get("values", []))
         row += [f"{remat}, {100 * more:.0f} % more work" if more else remat]
+        row[-1] += f", {in_half} activations in half" if in_half else ""
         row += [duration(seconds) if seconds else "–", f"{100 * share:.1f} %" if share is not None else "–"]
         rows.append(row + ([bytes_text(tops.get(index, 0))] if tops else []))
     return table(head, rows, aria_label="length buckets") if rows else tag("p", "The plan names no buckets.")
