@@ -5,7 +5,7 @@
 // the second contribution to its gradient. The first contribution starts the sum. The norm is summed up in update's order, each
 // square on its own, so that v's gradient need not wait for w's.
 
-module attributes {tts.batch = 2, tts.plan = #tts.plan<precision = "bf16", threads = 1, micro_batches = [2]>, tts.update_in_backward} {
+module attributes {tts.unfused, tts.batch = 2, tts.plan = #tts.plan<precision = "bf16", threads = 1, micro_batches = [2]>, tts.update_in_backward} {
   // CHECK-NOT: @zero
   func.func @zero(%dw: tensor<4x4xf32> {tts.gradient = "w"}, %dv: tensor<4x4xf32> {tts.gradient = "v"})
       -> (tensor<4x4xf32> {tts.gradient = "w"}, tensor<4x4xf32> {tts.gradient = "v"}) attributes {tts.program = "zero"} {
