@@ -322,11 +322,16 @@ static std::string findWayOut(ModuleOp module, const PlanRequest &request,
   return "";
 }
 
-/// Whether keeping activations in half would do.
-static bool wouldFitInHalf(ModuleOp module, const PlanRequest &request) {
+/// Whether keeping activations in half would do; not tried where more is
+/// lacking than half of what comes and goes.
+static bool wouldFitInHalf(ModuleOp module, const PlanRequest &request,
+                           const PlanResult &smallest) {
   PlanRequest freer = request;
   freer.halfStorage = "auto";
-  if (request.halfStorage != "none" || !freer.findStorageFault().empty())
+  const StepMeasure &m = smallest.measure;
+  if (request.halfStorage != "none" || !freer.findStorageFault().empty() ||
+      2 * (smallest.smallestBudget - smallest.budget) >
+          m.arenaBytes - m.persistentBytes)
     return false;
   freer.furtherBudgets.clear();
   freer.front = nullptr;
@@ -358,7 +363,7 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
   if (succeeded(result) && !result->fits) {
     result->wayOut =
         findWayOut(differentiated, pinned, pinned.microBatch && !isWhole);
-    if (wouldFitInHalf(differentiated, pinned))
+    if (wouldFitInHalf(differentiated, pinned, *result))
       result->wayOut += std::string(result->wayOut.empty() ? "" : " or ") +
                         "allow --half-storage=auto";
   }
