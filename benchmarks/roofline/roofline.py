@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 import numpy as np
 
 from table import Limits, Roofline, Shape, kernel_flops, roofline, seconds_per_call, text
+from tts.calibrate.batch import full_batch
 from tts.data.errors import InputError, Parser, run_tool
 from tts.runtime import Session
 
@@ -58,27 +59,6 @@ def compile_model(options, work: Path) -> tuple[Path, dict[str, int], dict]:
     call(BIN / "tts-compile", *flags, model, "-o", library)
     ir = call(BIN / "tts-opt", *flags, "--stop-after=select", "--plan-table=none", model)
     return library, kernel_flops(ir), json.loads((work / "model.plan.json").read_text())
-
-
-def full_batch(bucket: dict, draw) -> dict[str, np.ndarray]:
-    """A micro-batch without padding: every utterance as long as the bucket."""
-    dims, micro_batch = bucket["dims"], bucket["micro_batch"]
-    inputs = {}
-    for tensor in bucket["inputs"]:
-        name, shape = tensor["name"], tuple(tensor["shape"])
-        if name == "utterance":
-            value = np.arange(micro_batch)
-        elif "lengths" in tensor:
-            value = np.full(shape, dims[tensor["lengths"]])
-        elif name == "durations":  # add up to the frames
-            value = np.full(shape, dims["frames"] // dims["text"])
-            value[:, -1] += dims["frames"] % dims["text"]
-        elif tensor["dtype"].startswith("I"):
-            value = draw.integers(1, 20, shape)
-        else:
-            value = draw.standard_normal(shape)
-        inputs[name] = value
-    return inputs
 
 
 def typical_update(buckets: list[dict], batch: int, shares: list[float]) -> list[int]:

@@ -22,8 +22,7 @@ LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
   auto lowered = lowerToMemory(module, planOf(microBatches, rungs), options);
   if (failed(lowered))
     return failure();
-  trial.measure =
-      measureStep(**lowered, request.hardware, precision, request.threads);
+  trial.measure = measureStep(**lowered, request.hardware, request.threads);
   return success();
 }
 

@@ -162,8 +162,7 @@ LogicalResult Planner::lowerWhole(size_t index) {
   if (failed(whole))
     return failure();
   program = std::move(*whole);
-  measure = measureStep(*program, request.hardware, plan.getPrecision(),
-                        request.threads);
+  measure = measureStep(*program, request.hardware, request.threads);
   lowered = index;
   return success();
 }

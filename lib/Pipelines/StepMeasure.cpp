@@ -3,7 +3,7 @@
 #include "tts/Pipelines/StepMeasure.h"
 
 #include "tts-runtime/Format.h"
-#include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Pipelines/EntryWork.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -12,28 +12,6 @@ using namespace mlir;
 using namespace tts;
 
 namespace {
-
-/// Floating-point operations of an entry and calls inside it.
-std::pair<double, double> flopsAndCalls(rt::EntryOp entry) {
-  ArrayRef<int64_t> s = entry.getScalars();
-  if (entry.getFunction() == "rt.conv1d")
-    return {2.0 * s[TTS_CONV1D_BATCH] * s[TTS_CONV1D_TIME] * s[TTS_CONV1D_IN] *
-                s[TTS_CONV1D_OUT] * s[TTS_CONV1D_TAPS],
-            2};
-  if (s.size() != TTS_GEMM_NUM_SCALARS) // a kernel
-    return {0, 0};
-  return {2.0 * s[TTS_GEMM_M] * s[TTS_GEMM_N] * s[TTS_GEMM_K] *
-              s[TTS_GEMM_BATCH],
-          s[TTS_GEMM_BATCH]};
-}
-
-double secondsOf(rt::EntryOp entry, const TimeModel &time) {
-  double bytes = 0;
-  for (auto operand : entry.getOperands().getAsRange<rt::AccessAttr>())
-    bytes += operand.getSize();
-  auto [flops, calls] = flopsAndCalls(entry);
-  return time.seconds(flops, bytes, calls);
-}
 
 uint64_t primitiveOf(rt::EntryOp entry) {
   ArrayRef<int64_t> s = entry.getScalars();
@@ -137,7 +115,7 @@ double StepMeasure::updateSeconds() const {
 }
 
 StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
-                             StringRef precision, int threads) {
+                             int threads) {
   StepMeasure measure;
   measure.arenaBytes =
       module->getAttrOfType<IntegerAttr>(rt::kArenaAttr).getInt();
@@ -145,16 +123,14 @@ StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
       module->getAttrOfType<IntegerAttr>(rt::kPersistentAttr).getInt();
   measureLive(module, measure);
 
-  TimeModel model = {hardware.flopsPerSecond(precision, threads),
-                     hardware.bytesPerSecond(threads), hardware.entrySeconds,
-                     hardware.callSeconds};
-  for (auto program : module.getOps<rt::ProgramOp>()) {
-    double &time = measure.seconds[{program.getKind(), program.getBucket()}];
-    for (auto entry : program.getBody().getOps<rt::EntryOp>()) {
-      time += secondsOf(entry, model);
+  plan::EntryTimes times(hardware, threads);
+  visitWork(module, [&](rt::ProgramOp program, rt::EntryOp, const auto &work) {
+    measure.seconds[{program.getKind(), program.getBucket()}] +=
+        times.seconds(work);
+  });
+  for (auto program : module.getOps<rt::ProgramOp>())
+    for (auto entry : program.getBody().getOps<rt::EntryOp>())
       addPrimitives(entry, measure.primitives);
-    }
-  }
   llvm::sort(measure.primitives);
   measure.primitives.erase(llvm::unique(measure.primitives),
                            measure.primitives.end());

@@ -42,4 +42,19 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
   ];
 }
 
+def PrintWorkPass : Pass<"tts-print-work", "::mlir::ModuleOp"> {
+  let summary = "prints what each entry of a training step does, one JSON object a line";
+  let description = [{
+    Assumes: a module after tts-memory.
+
+    Guarantees: on stdout, for each entry that a training step runs, what the
+    time model knows of it: program, bucket and index in the program; a library
+    call's product and how many; a kernel's operations and elements; each
+    operand's bytes, and how many others were touched since they were. `python
+    -m tts.calibrate` fits a machine's figures to it.
+
+    Does not: change any op.
+  }];
+}
+
 #endif // TTS_PIPELINES_PASSES_TD

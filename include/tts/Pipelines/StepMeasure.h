@@ -52,7 +52,7 @@ struct StepMeasure {
 llvm::SmallVector<plan::ProgramSpan> getProgramSpans(mlir::ModuleOp module);
 
 StepMeasure measureStep(mlir::ModuleOp module, const plan::Hardware &hardware,
-                        llvm::StringRef precision, int threads);
+                        int threads);
 
 } // namespace tts
 

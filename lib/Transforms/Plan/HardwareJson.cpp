@@ -40,6 +40,15 @@ void visitConvTime(TimeT &time, Visit visit) {
   visit("library_ns", time.libraryNs);
 }
 
+/// A row of `products`.
+template <typename ShapeT, typename Visit>
+void visitProduct(ShapeT &shape, Visit visit) {
+  visit("m", shape.m);
+  visit("n", shape.n);
+  visit("k", shape.k);
+  visit("taps", shape.taps);
+}
+
 /// Reads one description; each part says what is wrong with it, or nothing.
 class Reader {
 public:
@@ -48,8 +57,10 @@ public:
 
   std::string read() {
     readNumbers();
-    for (auto part : {&Reader::readLinks, &Reader::readCollectives,
-                      &Reader::readConvTimes, &Reader::check})
+    for (auto part :
+         {&Reader::readLinks, &Reader::readCollectives, &Reader::readConvTimes,
+          &Reader::readProducts, &Reader::readCaches, &Reader::readOperations,
+          &Reader::check})
       if (std::string fault = (this->*part)(); !fault.empty())
         return fault;
     if (const Object *texts = object.getObject("sources"))
@@ -63,7 +74,8 @@ private:
     auto number = [&](llvm::StringRef key, double &field) {
       field = object.getNumber(key).value_or(field);
     };
-    h.memoryBytes = h.offeredBytes = *object.getInteger("memory_bytes");
+    h.memoryBytes = h.offeredBytes =
+        object.getInteger("memory_bytes").value_or(h.memoryBytes);
     visitBytes(h, [&](llvm::StringRef key, int64_t &field) {
       field = object.getInteger(key).value_or(field);
     });
@@ -146,6 +158,65 @@ private:
     return "";
   }
 
+  std::string readProducts() {
+    const Array *rows = object.getArray("products");
+    if (!rows)
+      return "";
+    h.products.clear();
+    for (const llvm::json::Value &value : *rows) {
+      const Object *row = value.getAsObject();
+      ProductRate rate;
+      if (row) {
+        rate.shape.precision = row->getString("precision").value_or("").str();
+        rate.shape.transposeA = row->getBoolean("transpose_a").value_or(false);
+        rate.shape.transposeB = row->getBoolean("transpose_b").value_or(false);
+        rate.shape.accumulates = row->getBoolean("accumulates").value_or(false);
+        visitProduct(rate.shape, [&](llvm::StringRef key, int64_t &field) {
+          field = row->getInteger(key).value_or(0);
+        });
+        rate.flopsPerSecond = row->getNumber("flops").value_or(0);
+      }
+      const ProductShape &shape = rate.shape;
+      if (shape.precision.empty() || shape.m < 1 || shape.n < 1 ||
+          shape.k < 1 || shape.taps < 0 || !(rate.flopsPerSecond > 0))
+        return "has a row of \"products\" without precision, m, n, k and "
+               "flops, all positive";
+      h.products.push_back(std::move(rate));
+    }
+    return "";
+  }
+
+  std::string readCaches() {
+    const Array *rows = object.getArray("caches");
+    if (!rows)
+      return "";
+    h.caches.clear();
+    for (const llvm::json::Value &value : *rows) {
+      const Object *row = value.getAsObject();
+      Cache cache{row ? row->getInteger("bytes").value_or(0) : 0,
+                  row ? row->getNumber("bandwidth").value_or(0) : 0};
+      if (cache.bytes < 1 || !(cache.bandwidth > 0) ||
+          (!h.caches.empty() && cache.bytes <= h.caches.back().bytes))
+        return "has \"caches\" that are not bytes, ascending, and bandwidth";
+      h.caches.push_back(cache);
+    }
+    return "";
+  }
+
+  std::string readOperations() {
+    const Object *rows = object.getObject("operation_seconds");
+    if (!rows)
+      return "";
+    h.operationSeconds.clear();
+    for (const auto &[name, value] : *rows) {
+      std::optional<double> seconds = value.getAsNumber();
+      if (!seconds || !(*seconds >= 0))
+        return "has \"operation_seconds\" that are negative or no numbers";
+      h.operationSeconds[name.str()] = *seconds;
+    }
+    return "";
+  }
+
   std::string check() {
     std::string fault;
     visitBytes(h, [&](llvm::StringRef key, int64_t &field) {
@@ -179,7 +250,7 @@ std::string Hardware::json() const {
     object[key] = rate.peak;
     object[part] = rate.fraction;
   });
-  Array joins, buffers, times;
+  Array joins, buffers, times, rates, levels;
   for (const Link &link : links)
     joins.push_back(Object{{"name", link.name},
                            {"ranks", link.ranks},
@@ -192,12 +263,29 @@ std::string Hardware::json() const {
     visitConvTime(time, [&](const char *key, int64_t v) { row[key] = v; });
     times.push_back(std::move(row));
   }
-  Object texts;
+  for (const ProductRate &rate : products) {
+    Object row{{"precision", rate.shape.precision},
+               {"transpose_a", rate.shape.transposeA},
+               {"transpose_b", rate.shape.transposeB},
+               {"accumulates", rate.shape.accumulates},
+               {"flops", rate.flopsPerSecond}};
+    visitProduct(rate.shape, [&](const char *key, int64_t v) { row[key] = v; });
+    rates.push_back(std::move(row));
+  }
+  for (const Cache &cache : caches)
+    levels.push_back(
+        Object{{"bytes", cache.bytes}, {"bandwidth", cache.bandwidth}});
+  Object texts, operations;
+  for (const auto &[operation, seconds] : operationSeconds)
+    operations[operation] = seconds;
   for (const auto &[key, text] : sources)
     texts[key] = text;
   object["links"] = std::move(joins);
   object["collectives"] = std::move(buffers);
   object["conv1d"] = std::move(times);
+  object["products"] = std::move(rates);
+  object["caches"] = std::move(levels);
+  object["operation_seconds"] = std::move(operations);
   object["sources"] = std::move(texts);
   return llvm::formatv("{0}", llvm::json::Value(std::move(object)));
 }
@@ -211,17 +299,21 @@ llvm::Expected<Hardware> tts::plan::parseHardware(llvm::StringRef text,
   if (!value)
     return bad(llvm::toString(value.takeError()));
   const Object *object = value->getAsObject();
+  bool isGpu = object && object->getString("device").value_or("cpu") == "gpu";
   if (!object || !object->getString("name") ||
-      !object->getInteger("memory_bytes"))
-    return bad("lacks \"name\" or \"memory_bytes\"");
+      (isGpu && !object->getInteger("memory_bytes")))
+    return bad("lacks \"name\" or, of a GPU, \"memory_bytes\"");
 
   Hardware h = describeHost();
   h.name = object->getString("name")->str();
-  h.isGpu = object->getString("device").value_or("cpu") == "gpu";
+  h.isGpu = isGpu;
   h.source = object->getString("source").value_or(place).str();
   h.sources.clear();
   if (h.isGpu) {
     h.convTimes.clear();
+    h.products.clear();
+    h.caches.clear();
+    h.operationSeconds.clear();
     h.links.clear();
     h.collectives.clear();
   }

@@ -145,6 +145,50 @@ TEST(Hardware, AFileSaysWhichWayConvolutionsGo) {
             std::string::npos);
 }
 
+TEST(Hardware, AFileTellsWhatWasMeasured) {
+  auto file = parseHardware(R"({"name": "box",
+      "products": [{"precision": "bf16", "transpose_b": true, "m": 8, "n": 4,
+                    "k": 2, "taps": 3, "flops": 5e9}],
+      "caches": [{"bytes": 100, "bandwidth": 2e9}],
+      "operation_seconds": {"tts.exp": 1e-9}})",
+                            "f");
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  ASSERT_EQ(file->products.size(), 1u);
+  EXPECT_TRUE(file->products[0].shape.transposeB);
+  EXPECT_FALSE(file->products[0].shape.transposeA);
+  EXPECT_EQ(file->products[0].shape.taps, 3);
+  EXPECT_EQ(file->caches[0].bandwidth, 2e9);
+  EXPECT_EQ(file->operationSeconds["tts.exp"], 1e-9);
+  // Of a CPU, the memory is this machine's.
+  EXPECT_EQ(file->memoryBytes, describeHost().memoryBytes);
+  auto again = parseHardware(file->json(), "again");
+  ASSERT_TRUE(bool(again));
+  EXPECT_EQ(again->json(), file->json());
+}
+
+TEST(Hardware, FaultsOfWhatWasMeasuredAreNamed) {
+  auto fault = [](const std::string &more) {
+    return errorOf(parseHardware(R"({"name": "x", )" + more + "}", "f"));
+  };
+  const char *row = R"({"precision": "fp32", "m": 8, "n": 4, "k": 2)";
+  EXPECT_NE(fault(R"("products": [)" + std::string(row) + "}]").find("flops"),
+            std::string::npos);
+  EXPECT_EQ(fault(R"("products": [)" + std::string(row) + R"(, "flops": 1}])"),
+            "");
+  EXPECT_NE(fault(R"("products": [8])").find("products"), std::string::npos);
+  EXPECT_NE(fault(R"("caches": [{"bytes": 8, "bandwidth": 1},
+                                {"bytes": 8, "bandwidth": 1}])")
+                .find("ascending"),
+            std::string::npos);
+  EXPECT_NE(fault(R"("caches": [{"bytes": 8}])").find("bandwidth"),
+            std::string::npos);
+  EXPECT_NE(fault(R"("operation_seconds": {"tts.exp": -1})").find("negative"),
+            std::string::npos);
+  EXPECT_NE(errorOf(parseHardware(R"({"name": "x", "device": "gpu"})", "f"))
+                .find("memory_bytes"),
+            std::string::npos);
+}
+
 TEST(Hardware, FaultsOfAFileAreNamed) {
   EXPECT_NE(errorOf(findHardware("b200")).find("is no known hardware"),
             std::string::npos);

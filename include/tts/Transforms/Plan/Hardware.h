@@ -21,6 +21,33 @@ struct ConvTime {
   int64_t productsNs, libraryNs;
 };
 
+/// A product of matrices, M × K by K × N; or the library's convolution over
+/// time (`taps` > 0): M rows of K channels to N.
+struct ProductShape {
+  /// Of the factors: "fp32", "bf16"…
+  std::string precision;
+  bool transposeA = false, transposeB = false, accumulates = false;
+  int64_t m = 1, n = 1, k = 1, taps = 0;
+
+  double flops() const;
+  /// How unlike another of the same precision.
+  double distance(const ProductShape &other) const;
+  bool operator<(const ProductShape &other) const;
+};
+
+/// What was reached of it inside a step, in flops per second and thread.
+struct ProductRate {
+  ProductShape shape;
+  double flopsPerSecond = 0;
+};
+
+/// Bytes that an entry touches again before `bytes` others were touched come
+/// at this bandwidth.
+struct Cache {
+  int64_t bytes = 0;
+  double bandwidth = 0;
+};
+
 /// Something counted per second: the maker's peak, and what is reached of it.
 struct Rate {
   double peak = 0, fraction = 1;
@@ -63,6 +90,13 @@ struct Hardware {
   std::vector<CollectiveBuffers> collectives;
   /// Which way convolutions go: as at the nearest shape measured.
   std::vector<ConvTime> convTimes;
+  /// As measured by tts.calibrate; without them the rates above count.
+  std::vector<ProductRate> products;
+  /// The smallest first.
+  std::vector<Cache> caches;
+  /// Of an element of an operation inside a kernel, beyond its traffic, on one
+  /// thread; "bf16" and "fp16": of converting an element in memory.
+  std::map<std::string, double, std::less<>> operationSeconds;
   /// Where the figures come from: one line for all of them, and more by key.
   std::string source;
   std::map<std::string, std::string> sources;

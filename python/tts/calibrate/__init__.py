@@ -1,0 +1,1 @@
+"""Fits the planner's model of time to this machine: `python -m tts.calibrate -o host.json`."""
