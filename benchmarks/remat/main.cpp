@@ -6,7 +6,7 @@
 //   s BEFORE DURING FLAGS USE…               FLAGS: "x" (fuses) or "-"
 //   b LIMIT                                  asks for the bound at this limit
 //   k VALUE…                                 measures the plan that keeps these
-//   r RUNGS WORK                             RematOptions; many without it
+//   r RUNGS WORK CASEWORK                    RematOptions; many without it
 #include "tts/Transforms/Plan/Remat.h"
 
 #include <cinttypes>
@@ -50,7 +50,7 @@ static RematProblem readProblem(std::vector<int64_t> &limits,
       while (in >> index)
         sets.back().push_back(index);
     } else if (kind == "r") {
-      in >> options.maxRungs >> options.searchWork;
+      in >> options.maxRungs >> options.searchWork >> options.caseWork;
     }
   }
   return problem;
@@ -78,7 +78,7 @@ static void print(const RematPlan &plan, bool last) {
 int main() {
   std::vector<int64_t> limits;
   std::vector<std::vector<unsigned>> sets;
-  RematOptions options{100'000, 20'000};
+  RematOptions options{100'000, 20'000, {}, 5'000'000};
   const RematProblem problem = readProblem(limits, sets, options);
   if (llvm::StringRef fault = problem.findFault(); !fault.empty()) {
     std::fprintf(stderr, "error: stdin: %s; mend the problem\n",
@@ -86,6 +86,7 @@ int main() {
     return 1;
   }
   std::clock_t start = std::clock();
+  options.limits = limits;
   const std::vector<RematPlan> plans = solveRemat(problem, options);
   std::printf("{\"cpu_seconds\": %.6f, \"plans\": [\n", cpuSeconds(start));
   for (const RematPlan &plan : plans)
@@ -105,7 +106,7 @@ int main() {
       if (plan.peakBytes() <= limits[i] && known == 0)
         known = plan.seconds;
     std::printf("%s%.17g", i ? ", " : "",
-                rematLowerBound(problem, limits[i], known));
+                rematLowerBound(problem, limits[i], known, options.caseWork));
   }
   std::printf("], \"bound_cpu_seconds\": %.6f}\n", cpuSeconds(start));
   return 0;

@@ -106,9 +106,11 @@ RematPlan runRemat(const RematProblem &problem, const RematHolds &holds);
 RematHolds holdKept(const RematProblem &problem, llvm::ArrayRef<bool> kept);
 
 /// No plan of at most `peakBytes` adds fewer seconds. What a plan found adds
-/// (`knownSeconds`) guides the search for a good bound; it never decides it.
+/// (`knownSeconds`) guides the search for a good bound and ends it when the
+/// bound is there. `caseWork`: relaxed plans tried by cases of what is computed
+/// again, times operations and steps; 10^6 take about 0.1 s.
 double rematLowerBound(const RematProblem &problem, int64_t peakBytes,
-                       double knownSeconds = 0);
+                       double knownSeconds = 0, int64_t caseWork = 1'000'000);
 
 struct RematOptions {
   /// At most about this many plans, spread evenly over the peaks.
@@ -116,6 +118,10 @@ struct RematOptions {
   /// Small graphs are searched beyond what the other methods find: moves times
   /// operations and steps, in thousands. About 30 ms for each thousand.
   int64_t searchWork = 2000;
+  /// Peaks below which plans are looked for by cases as well, with this much
+  /// work for each (see rematLowerBound).
+  std::vector<int64_t> limits;
+  int64_t caseWork = 5'000'000;
 };
 
 /// Plans from "keep every value that backward reads" to "as little as

@@ -5,63 +5,27 @@
 // prices are improved by subgradients (Polyak 1969). docs/rematerialization.md
 // says why each charge is below what every plan pays.
 
+#include "Bound.h"
+
 #include "Cut.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 using namespace tts::plan;
 
-namespace {
+/// Weight of the newest relaxed plan in the shares.
+static constexpr double kMemory = 0.1;
 
-class Dual {
-public:
-  Dual(const RematProblem &problem, int64_t limit);
-
-  /// The best bound found; `known` is what some plan costs.
-  double maximize(double known, unsigned iterations);
-
-private:
-  void findReaders();
-  void findTraces();
-  /// Bytes of `op` in the steps strictly between two, at today's prices.
-  double between(unsigned op, unsigned after, unsigned before) const {
-    return before > after + 1 ? (sums[before] - sums[after + 1]) *
-                                    double(problem.ops[op].bytes)
-                              : 0;
-  }
-  double priceOfKeeping(unsigned op) const;
-  double priceOfSpans(unsigned op, std::vector<bool> *charged) const;
-  double evaluate();
-  void collectSlopes(const RematCut &cut);
-  void addSpan(unsigned op, unsigned after, unsigned before);
-  double searchLine(const std::vector<double> &direction);
-  std::vector<unsigned> tightMoments(unsigned count) const;
-  void climb(double known, unsigned iterations, std::vector<double> bestPrices);
-
-  const RematProblem &problem;
-  unsigned numSteps;
-  /// Steps that read each value, views looked through, ascending.
-  std::vector<std::vector<unsigned>> readers;
-  /// Of values that no step reads, see findTraces.
-  std::vector<double> traceBytes;
-  std::vector<unsigned> traceEnd;
-  /// What is left for values that the step does not read. The last one is the
-  /// moment before backward, when all that was kept is live.
-  std::vector<double> room;
-  std::vector<double> prices, sums, slopes;
-  double value = 0, best = 0, allSeconds = 0;
-};
-
-} // namespace
-
-Dual::Dual(const RematProblem &problem, int64_t limit)
+RematDual::RematDual(const RematProblem &problem, int64_t limit)
     : problem(problem), numSteps(problem.steps.size()),
       readers(problem.ops.size()), room(numSteps + 1), prices(numSteps + 1),
-      sums(numSteps + 1) {
+      sums(numSteps + 1), fates(problem.ops.size(), Fate::Open),
+      againShare(problem.ops.size()) {
   findReaders();
   findTraces();
   for (unsigned j = 0; j < numSteps; ++j) {
@@ -76,11 +40,12 @@ Dual::Dual(const RematProblem &problem, int64_t limit)
   }
   const RematStep &first = problem.steps.front();
   room[numSteps] = double(limit - std::min(first.liveBefore, first.liveDuring));
+  roundRoom();
   for (const RematOp &op : problem.ops)
     allSeconds += op.seconds;
 }
 
-void Dual::findReaders() {
+void RematDual::findReaders() {
   for (unsigned j = 0; j < numSteps; ++j)
     for (unsigned use : problem.steps[j].uses)
       readers[use].push_back(j);
@@ -99,7 +64,7 @@ void Dual::findReaders() {
 /// A kept value that no step reads serves clones, and the last of them a step:
 /// until then it, or what was made of it, is live. It stands for the fewest
 /// bytes on the way, and what several values go into is shared among them.
-void Dual::findTraces() {
+void RematDual::findTraces() {
   const double unlimited = std::numeric_limits<double>::max();
   traceBytes.assign(problem.ops.size(), unlimited);
   traceEnd.assign(problem.ops.size(), numSteps);
@@ -123,9 +88,37 @@ void Dual::findTraces() {
   }
 }
 
+/// What is charged at a moment is a sum of bytes that have a common divisor:
+/// the room is no more than a multiple of it.
+void RematDual::roundRoom() {
+  std::vector<std::vector<int64_t>> ending(numSteps + 1);
+  int64_t all = 0;
+  for (unsigned i = 0; i < problem.ops.size(); ++i) {
+    const RematOp &op = problem.ops[i];
+    if (op.isFree || !op.canKeep || op.bytes == 0)
+      continue;
+    all = std::gcd(all, op.bytes);
+    if (!readers[i].empty())
+      ending[readers[i].back()].push_back(op.bytes);
+    else // the parts of a shared trace are no whole bytes
+      ending[traceEnd[i]].push_back(traceBytes[i] == double(op.bytes) ? op.bytes
+                                                                      : 1);
+  }
+  auto rounded = [](double bytes, int64_t unit) {
+    return unit > 0 ? std::floor(bytes / double(unit)) * double(unit) : bytes;
+  };
+  room[numSteps] = rounded(room[numSteps], all);
+  int64_t unit = 0;
+  for (unsigned j = numSteps; j-- > 0;) {
+    for (int64_t bytes : ending[j + 1])
+      unit = std::gcd(unit, bytes);
+    room[j] = rounded(room[j], unit);
+  }
+}
+
 /// A kept value is live before backward, and until its last reader; what a
 /// step reads itself is in that step's room.
-double Dual::priceOfKeeping(unsigned op) const {
+double RematDual::priceOfKeeping(unsigned op) const {
   double price = prices[numSteps] * double(problem.ops[op].bytes);
   if (readers[op].empty())
     return price + sums[traceEnd[op]] * traceBytes[op];
@@ -138,7 +131,7 @@ double Dual::priceOfKeeping(unsigned op) const {
 /// A value that is computed again is carried between two of its readers, or
 /// computed once more. A kept one that was dropped before some reader saved
 /// one of these, but was carried to its first.
-double Dual::priceOfSpans(unsigned op, std::vector<bool> *charged) const {
+double RematDual::priceOfSpans(unsigned op, std::vector<bool> *charged) const {
   const std::vector<unsigned> &steps = readers[op];
   if (steps.size() < 2 || !problem.ops[op].canKeep)
     return 0;
@@ -165,7 +158,7 @@ double Dual::priceOfSpans(unsigned op, std::vector<bool> *charged) const {
   return swaps ? total - largest + carried : total;
 }
 
-void Dual::addSpan(unsigned op, unsigned after, unsigned before) {
+void RematDual::addSpan(unsigned op, unsigned after, unsigned before) {
   if (before <= after + 1)
     return;
   slopes[after + 1] += double(problem.ops[op].bytes);
@@ -173,7 +166,7 @@ void Dual::addSpan(unsigned op, unsigned after, unsigned before) {
 }
 
 /// How far the relaxed plan is over the room, by moment.
-void Dual::collectSlopes(const RematCut &cut) {
+void RematDual::collectSlopes(const RematCut &cut) {
   slopes.assign(numSteps + 1, 0);
   double start = 0;
   std::vector<bool> charged;
@@ -210,25 +203,32 @@ void Dual::collectSlopes(const RematCut &cut) {
     slopes[j] -= room[j];
 }
 
-double Dual::evaluate() {
+double RematDual::evaluate() {
   for (unsigned j = 0; j < numSteps; ++j)
     sums[j + 1 < numSteps ? j + 1 : numSteps] = sums[j] + prices[j];
   RematCut cut(problem);
+  const double never = 4 * allSeconds;
   for (unsigned i = 0; i < problem.ops.size(); ++i) {
-    cut.setPrice(i, priceOfKeeping(i));
+    cut.setPrice(i, fates[i] == Fate::Again ? never : priceOfKeeping(i));
     if (!problem.ops[i].isFree)
-      cut.setCost(i, problem.ops[i].seconds + priceOfSpans(i, nullptr));
+      cut.setCost(i, fates[i] == Fate::Stored
+                         ? never
+                         : problem.ops[i].seconds + priceOfSpans(i, nullptr));
   }
   value = cut.solve() - cut.roundingError();
   for (unsigned j = 0; j <= numSteps; ++j)
     value -= prices[j] * room[j];
   best = std::max(best, value);
+  for (unsigned i = 0; i < problem.ops.size(); ++i)
+    againShare[i] += kMemory * (double(cut.isRecomputed(i)) - againShare[i]);
   collectSlopes(cut);
+  if (visit)
+    visit(cut);
   return value;
 }
 
 /// The best multiple of a direction, by the sign of the slope along it.
-double Dual::searchLine(const std::vector<double> &direction) {
+double RematDual::searchLine(const std::vector<double> &direction) {
   double low = 0, high = 0;
   auto slopeAt = [&](double length) {
     for (unsigned j = 0; j <= numSteps; ++j)
@@ -256,7 +256,7 @@ double Dual::searchLine(const std::vector<double> &direction) {
 }
 
 /// Moments at which keeping everything is furthest over the room.
-std::vector<unsigned> Dual::tightMoments(unsigned count) const {
+std::vector<unsigned> RematDual::tightMoments(unsigned count) const {
   std::vector<double> over(numSteps + 1);
   for (unsigned i = 0; i < problem.ops.size(); ++i)
     if (!readers[i].empty() && !problem.ops[i].isFree) {
@@ -276,15 +276,15 @@ std::vector<unsigned> Dual::tightMoments(unsigned count) const {
   return order;
 }
 
-double Dual::maximize(double known, unsigned iterations) {
+RematDual::Prices RematDual::findStart(unsigned moments) {
   int64_t largest = 1;
   for (const RematOp &op : problem.ops)
     largest = std::max(largest, op.bytes);
   const double unit = allSeconds / double(largest) / 64;
-  std::vector<double> bestPrices(numSteps + 1);
-  for (unsigned moment : tightMoments(2 + iterations / 40)) {
+  Prices bestPrices(numSteps + 1);
+  for (unsigned moment : tightMoments(moments)) {
     double before = best;
-    std::vector<double> direction(numSteps + 1);
+    Prices direction(numSteps + 1);
     direction[moment] = unit;
     double length = searchLine(direction);
     if (best > before) {
@@ -292,25 +292,23 @@ double Dual::maximize(double known, unsigned iterations) {
       bestPrices[moment] = length * unit;
     }
   }
-  climb(known, iterations, bestPrices);
-  return best;
+  return bestPrices;
 }
 
-/// All moments together, from the given prices.
-void Dual::climb(double known, unsigned iterations,
-                 std::vector<double> bestPrices) {
-  prices = bestPrices;
-  double pace = 1;
+double RematDual::climb(double known, unsigned iterations, double pace,
+                        Prices &from) {
+  best = 0;
+  prices = from;
   for (unsigned i = 0, idle = 0; i < iterations && pace > 1e-4; ++i) {
     double before = best;
     evaluate();
     if (best > before) {
-      bestPrices = prices;
+      from = prices;
       idle = 0;
     } else if (++idle >= 10) {
       pace *= 0.6;
       idle = 0;
-      prices = bestPrices;
+      prices = from;
       evaluate();
     }
     double square = 0;
@@ -323,13 +321,21 @@ void Dual::climb(double known, unsigned iterations,
     for (unsigned j = 0; j <= numSteps; ++j)
       prices[j] = std::max(0.0, prices[j] + pace * gap / square * slopes[j]);
   }
+  return best;
 }
 
-double tts::plan::rematLowerBound(const RematProblem &problem,
-                                  int64_t peakBytes, double knownSeconds) {
-  if (problem.steps.empty())
-    return 0;
-  const size_t size = problem.ops.size() + problem.steps.size();
-  const unsigned iterations = std::clamp<size_t>(200'000 / size, 20, 400);
-  return Dual(problem, peakBytes).maximize(knownSeconds, iterations);
+std::optional<unsigned> RematDual::mostUndecided() const {
+  std::optional<unsigned> found;
+  double most = 0;
+  for (unsigned i = 0; i < problem.ops.size(); ++i) {
+    const RematOp &op = problem.ops[i];
+    if (op.isFree || !op.canKeep || !op.canRecompute || fates[i] != Fate::Open)
+      continue;
+    const double doubt = std::min(againShare[i], 1 - againShare[i]);
+    if (doubt * op.seconds > most) {
+      most = doubt * op.seconds;
+      found = i;
+    }
+  }
+  return found;
 }

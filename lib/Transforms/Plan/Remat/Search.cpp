@@ -75,19 +75,26 @@ void RematSearch::updateHolds(unsigned op) {
   }
 }
 
-/// Keeps or drops one value between two of its readers.
 bool RematSearch::move() {
+  numFlipped = 0;
   if (reads.empty())
     return false;
+  flip();
+  if (random(2) == 0)
+    flip();
+  return numFlipped > 0;
+}
+
+/// Keeps or drops one value between two of its readers.
+bool RematSearch::flip() {
   const RematRunner::Read &read = reads[random(reads.size())];
-  movedOp = read.op;
-  movedCarry = carry[movedOp];
-  movedHolds = holds[movedOp];
-  std::vector<char> &row = carry[movedOp];
+  const unsigned op = read.op;
+  std::vector<char> &row = carry[op];
   const auto begin = row.begin() + (read.previous + 1),
              end = row.begin() + (read.step + 1);
   if (begin == end)
     return false;
+  flipped[numFlipped++] = {op, row, holds[op]};
   bool carried = std::all_of(begin, end, [](char c) { return c; });
   if (!carried && end - begin > 1 && random(4) == 0) {
     const auto early = begin + 1 + random(end - begin - 1);
@@ -97,13 +104,16 @@ bool RematSearch::move() {
   } else {
     std::fill(begin, end, !carried);
   }
-  updateHolds(movedOp);
+  updateHolds(op);
   return true;
 }
 
 void RematSearch::undo() {
-  carry[movedOp] = movedCarry;
-  holds[movedOp] = movedHolds;
+  while (numFlipped > 0) {
+    Flipped &last = flipped[--numFlipped];
+    carry[last.op] = std::move(last.carry);
+    holds[last.op] = std::move(last.holds);
+  }
 }
 
 double RematSearch::energy(const RematPlan &plan, int64_t limit) const {

@@ -48,7 +48,9 @@ private:
   void updateHolds(unsigned op);
   void anneal(int64_t limit, unsigned moves);
   double energy(const RematPlan &plan, int64_t limit) const;
+  /// One value, or one in place of another.
   bool move();
+  bool flip();
   void undo();
   uint64_t random(uint64_t below);
 
@@ -58,9 +60,14 @@ private:
   double allSeconds = 0, weight;
   Carry carry;
   RematHolds holds;
-  unsigned movedOp = 0;
-  std::vector<char> movedCarry;
-  llvm::SmallVector<RematHold, 1> movedHolds;
+  /// What the last move changed, as it was.
+  struct Flipped {
+    unsigned op = 0;
+    std::vector<char> carry;
+    llvm::SmallVector<RematHold, 1> holds;
+  };
+  Flipped flipped[2];
+  unsigned numFlipped = 0;
   /// Readers of the current plan: (value, step, its previous reader or -1).
   std::vector<RematRunner::Read> reads;
   uint64_t state = 0x9e3779b97f4a7c15;

@@ -1,6 +1,8 @@
 //===- Solve.cpp - the ladder of plans -----------------------------------===//
 
+#include "Bound.h"
 #include "Chain.h"
+#include "Cut.h"
 #include "Levels.h"
 #include "Run.h"
 #include "Search.h"
@@ -37,6 +39,7 @@ private:
   void mixLevels(unsigned from, unsigned to, const RematBlocks &places,
                  unsigned runs);
   void offerChains();
+  void offerCases(int64_t limit, int64_t work);
   std::vector<RematPlan> thinned(unsigned most);
 
   const RematProblem &problem;
@@ -112,6 +115,26 @@ void Solver::offerChains() {
   }
 }
 
+/// The kept sets of relaxed plans under a limit, at prices for each step.
+void Solver::offerCases(int64_t limit, int64_t work) {
+  RematDual dual(problem, limit);
+  const RematPoint *start = front.find(limit);
+  double known = start ? start->plan.seconds : 0;
+  RematKept last;
+  dual.setVisit([&](const RematCut &cut) {
+    RematKept kept(problem.ops.size());
+    for (unsigned v = 0; v < problem.ops.size(); ++v)
+      kept[v] = cut.isKept(v) && problem.ops[v].bytes > 0;
+    if (kept == last)
+      return;
+    last = kept;
+    llvm::SmallVector<bool> set(kept.begin(), kept.end());
+    if (offer(holdKept(problem, set)) <= limit)
+      known = front.find(limit)->plan.seconds;
+  });
+  boundByCases(problem, dual, known, work);
+}
+
 /// The fastest, the smallest, and others at evenly spread peaks.
 std::vector<RematPlan> Solver::thinned(unsigned most) {
   std::vector<RematPoint> points = front.take();
@@ -142,6 +165,8 @@ std::vector<RematPlan> Solver::solve(const RematOptions &options) {
       options.searchWork * 1000 / int64_t(kMostTargets * size);
   if (moves >= 4 * int64_t(size))
     RematSearch(problem, runner, front).improve(kMostTargets, moves);
+  for (int64_t limit : options.limits)
+    offerCases(limit, options.caseWork);
   return thinned(options.maxRungs);
 }
 
