@@ -78,7 +78,7 @@ static void print(const RematPlan &plan, bool last) {
 int main() {
   std::vector<int64_t> limits;
   std::vector<std::vector<unsigned>> sets;
-  RematOptions options{100'000, 20'000, {}, 5'000'000};
+  RematOptions options{100'000, 20'000, {}, 20'000'000};
   const RematProblem problem = readProblem(limits, sets, options);
   if (llvm::StringRef fault = problem.findFault(); !fault.empty()) {
     std::fprintf(stderr, "error: stdin: %s; mend the problem\n",

@@ -365,6 +365,28 @@ TEST(Remat, ManyBlocksAreWithinThreePercentOfTheBound) {
   }
 }
 
+TEST(Remat, CasesProveWhatPricesCannot) {
+  // Values made of the input alone, of odd sizes: a knapsack.
+  RematProblem problem = makeChain(12);
+  for (unsigned i = 1; i <= 12; ++i) {
+    problem.ops[i].operands = {0};
+    problem.ops[i].bytes = 101 + 37 * (i % 5) + i;
+    problem.ops[i].seconds = 1 + 0.3 * (i % 3);
+  }
+  const int64_t top = solveRemat(problem)[0].peakBytes();
+  unsigned loose = 0;
+  RematOptions options{1000, 0, {}, 2'000'000};
+  for (int64_t percent : {95, 85, 75, 65})
+    options.limits.push_back(top * percent / 100);
+  std::vector<RematPlan> plans = solveRemat(problem, options);
+  for (int64_t limit : options.limits) {
+    const double seconds = pick(plans, limit);
+    loose += rematLowerBound(problem, limit, seconds, 0) < 0.97 * seconds;
+    EXPECT_NEAR(rematLowerBound(problem, limit, seconds), seconds, 1e-6);
+  }
+  EXPECT_GE(loose, 2u);
+}
+
 TEST(Remat, TwentyThousandOperationsTakeASecond) {
   RematProblem problem = makeBlocks(4000);
   ASSERT_GT(problem.ops.size(), 20000u);
