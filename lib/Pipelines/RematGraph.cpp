@@ -204,12 +204,19 @@ void RematGraph::addLiveBytes(Block &body, ArrayRef<Operation *> steps) {
            (accumulating && accumulating.getAccumulator());
   };
   std::vector<int64_t> change(steps.size() + 1), reuse(steps.size());
-  for (const FusionGroup &group : computeFusionGroups(body)) {
-    Operation *root = group.root();
-    auto at = stepOf.find(root);
-    if (at == stepOf.end() || takesOperand(root))
+  SmallVector<FusionGroup> groups = computeFusionGroups(body);
+  // A row op may read its operands again after it has written.
+  llvm::SmallPtrSet<Operation *, 32> inRows;
+  for (const FusionGroup &group : groups)
+    if (group.row())
+      inRows.insert(group.ops.begin(), group.ops.end());
+  for (const FusionGroup &group : groups) {
+    auto at = stepOf.find(group.root());
+    if (at == stepOf.end())
       continue;
-    for (Value result : root->getResults()) {
+    for (Value result : group.results) {
+      if (takesOperand(result.getDefiningOp()))
+        continue;
       std::optional<unsigned> last;
       SmallVector<Value> worklist{result};
       while (!worklist.empty())
@@ -220,9 +227,10 @@ void RematGraph::addLiveBytes(Block &body, ArrayRef<Operation *> steps) {
             llvm::append_range(worklist, user->getResults());
         }
       change[at->second] += bytesOf(result);
-      unsigned end = last.value_or(at->second);
+      unsigned end = std::max(last.value_or(0), at->second);
       change[end + 1] -= bytesOf(result);
       if (steps[end]->hasTrait<Pointwise>() && end != at->second &&
+          !inRows.contains(steps[end]) &&
           steps[end]->getResult(0).getType() == result.getType())
         reuse[end] = bytesOf(result);
     }

@@ -39,6 +39,12 @@ Value Emitter::emit(Value value, const Position &at) {
     if (key.first == value && key.second == at)
       return computed;
 
+  Value place = at.chunk ? keptIn.lookup(value) : Value();
+  if (place && pass > 1 && kept.contains(value)) {
+    Value loaded = reload(place, at);
+    memo.push_back({{value, at}, loaded});
+    return loaded;
+  }
   OpBuilder::InsertionGuard guard(b);
   if (!at.chunk && anchor)
     b.setInsertionPoint(anchor);
@@ -57,7 +63,12 @@ Value Emitter::emit(Value value, const Position &at) {
       piece = rounded(piece, result);
     memo.push_back({{result, at}, piece});
   }
-  return computed[cast<OpResult>(value).getResultNumber()];
+  Value piece = computed[cast<OpResult>(value).getResultNumber()];
+  if (place && pass == 1) {
+    storeTo(place, piece, at);
+    kept.insert(value);
+  }
+  return piece;
 }
 
 Value Emitter::emitLanes(Value value, const Position &at) {
@@ -171,6 +182,18 @@ bool Emitter::canFlatten(Value value) const {
 //===-- results -----------------------------------------------------------===//
 
 void Emitter::store(Value result, Value computed, const Position &at) {
+  Values pieces;
+  if (result == row && !afterRow.empty())
+    lanes.push_back({{result, at}, rounded(lanesOf(computed), result)});
+  if (result == row)
+    for (Value value : afterRow)
+      pieces.push_back(emitLanes(value, at));
+  storeTo(result, computed, at);
+  for (size_t i = 0; i < pieces.size(); ++i)
+    storeTo(afterRow[i], pieces[i], at);
+}
+
+void Emitter::storeTo(Value result, Value computed, const Position &at) {
   for (auto [returned, memory] : outputs) {
     if (returned != result)
       continue;
@@ -201,6 +224,34 @@ Value Emitter::reload(Value result, const Position &at) {
     if (returned == result)
       return load(memory, shapeOf(result), at);
   llvm_unreachable("only what the kernel returns can be read again");
+}
+
+void Emitter::continueRow(Value result, ArrayRef<Value> after) {
+  row = result;
+  afterRow.assign(after.begin(), after.end());
+}
+
+void Emitter::keep(Value operand, Value result) { keptIn[operand] = result; }
+
+//===-- memory ------------------------------------------------------------===//
+
+Value Emitter::memoryOf(Value value) const {
+  if (Value memory = memoryOfArgument.lookup(value))
+    return memory;
+  auto it = llvm::find_if(
+      outputs, [&](const auto &pair) { return pair.first == value; });
+  assert(it != outputs.end() && "only arguments and results have memory");
+  return it->second;
+}
+
+void Emitter::place(Value value, Value memory) {
+  if (isa<BlockArgument>(value)) {
+    memoryOfArgument[value] = memory;
+    return;
+  }
+  for (auto &[returned, place] : outputs)
+    if (returned == value)
+      place = memory;
 }
 
 //===-- small pieces of code ----------------------------------------------===//

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tts::kernels {
 
@@ -111,9 +112,21 @@ public:
   bool canFlatten(mlir::Value value) const;
   /// What the kernel has returned at `at`, read again.
   mlir::Value reload(mlir::Value result, const Position &at);
+  /// `after` are made of `result`, the row that the kernel's row op makes: they
+  /// are stored where it would be.
+  void continueRow(mlir::Value result, llvm::ArrayRef<mlir::Value> after);
+  /// The first pass over a row leaves `operand` in the memory of `result`,
+  /// where the others find it.
+  void keep(mlir::Value operand, mlir::Value result);
 
   //===-- memory ----------------------------------------------------------===//
 
+  /// Where an argument or a result of the kernel lies; from now on, elsewhere.
+  mlir::Value memoryOf(mlir::Value value) const;
+  void place(mlir::Value value, mlir::Value memory);
+  /// The values that `each` gives for the number `which` < `count`.
+  Values choose(mlir::Value which, mlir::TypeRange types, size_t count,
+                llvm::function_ref<Values(size_t)> each);
   /// The element, or the lanes of the current chunk, at an element offset of a
   /// flat memref.
   mlir::Value loadScalar(mlir::Value memory, mlir::Value offset);
@@ -138,6 +151,10 @@ public:
   /// where 32 does not divide. Scalars that the body asks for are computed
   /// before the loop.
   Values chunks(int64_t columns, mlir::ValueRange carried, Body body);
+  /// Runs over the elements [from, to) of a flat tensor by chunks, carrying
+  /// values, one last, masked chunk where 32 does not divide.
+  Values chunksBetween(mlir::Value from, mlir::Value to,
+                       mlir::ValueRange carried, Body body);
   /// The kernel's range is `rows` of a space of `shape`; the body gets each
   /// row's position.
   void rangeOfRows(llvm::ArrayRef<int64_t> shape,
@@ -164,6 +181,7 @@ private:
 
   mlir::Value load(mlir::Value memory, llvm::ArrayRef<int64_t> shape,
                    const Position &at);
+  void storeTo(mlir::Value result, mlir::Value computed, const Position &at);
   /// Rounded as a value of `tensor`'s type.
   mlir::Value rounded(mlir::Value piece, mlir::Value tensor);
   mlir::Value address(llvm::ArrayRef<int64_t> shape, const Position &at);
@@ -181,6 +199,12 @@ private:
   mlir::Value firstColumn;
   mlir::Value mask;
   Memo scalars, lanes;
+
+  mlir::Value row; ///< the row op's first result
+  Values afterRow;
+  llvm::DenseMap<mlir::Value, mlir::Value> keptIn; ///< operand to result
+  llvm::SmallPtrSet<mlir::Value, 2> kept;
+  unsigned pass = 0; ///< over the row, by chunks; from 1
 
   friend class KernelBuilder; // sets lo, hi and the memory
 };

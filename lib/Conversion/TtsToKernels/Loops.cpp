@@ -65,6 +65,7 @@ Emitter::Values Emitter::chunks(int64_t columns, ValueRange carried,
                                 Body body) {
   int64_t full = columns / kLanes, rest = columns % kLanes;
   Values state(carried);
+  ++pass;
   if (full == 1) {
     Scope scope(*this, Scope::Chunk, anchor);
     firstColumn = index(0);
@@ -92,6 +93,57 @@ Emitter::Values Emitter::chunks(int64_t columns, ValueRange carried,
   return state;
 }
 
+Emitter::Values Emitter::chunksBetween(Value from, Value to, ValueRange carried,
+                                       Body body) {
+  Value rest = arith::RemUIOp::create(b, arith::SubIOp::create(b, to, from),
+                                      index(kLanes));
+  Value full = arith::SubIOp::create(b, to, rest);
+  auto loop = scf::ForOp::create(b, from, full, index(kLanes), carried);
+  {
+    Scope scope(*this, Scope::Chunk, loop);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    firstColumn = loop.getInductionVar();
+    mask = nullptr;
+    Values next = body(loop.getRegionIterArgs());
+    if (!carried.empty())
+      scf::YieldOp::create(b, next);
+  }
+  Value isPartial =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, rest, index(0));
+  auto branch =
+      scf::IfOp::create(b, TypeRange(carried), isPartial, !carried.empty());
+  Scope scope(*this, Scope::Everything, nullptr);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  firstColumn = full;
+  mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                               iota(integer(b.getI32Type(), 0)),
+                               splat(toI32(rest)));
+  Values last = body(loop.getResults());
+  if (carried.empty())
+    return {};
+  scf::YieldOp::create(b, last);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loop.getResults());
+  return Values(branch.getResults());
+}
+
+Emitter::Values Emitter::choose(Value which, TypeRange types, size_t count,
+                                llvm::function_ref<Values(size_t)> each) {
+  // Whatever is no case is the last one.
+  auto cases = llvm::to_vector(llvm::seq<int64_t>(0, count - 1));
+  auto branch = scf::IndexSwitchOp::create(b, types, which, cases, count - 1);
+  for (size_t i = 0; i < count; ++i) {
+    OpBuilder::InsertionGuard guard(b);
+    Region &region =
+        i + 1 < count ? branch.getCaseRegions()[i] : branch.getDefaultRegion();
+    b.createBlock(&region);
+    scf::YieldOp::create(b, each(i));
+  }
+  return Values(branch.getResults());
+}
+
 Emitter::Values Emitter::delinearize(Value linear, ArrayRef<int64_t> shape) {
   Values indices(shape.size());
   for (size_t i = shape.size(); i-- > 0;) {
@@ -117,6 +169,7 @@ void Emitter::rangeOfRows(ArrayRef<int64_t> shape,
   range = 1;
   for (int64_t size : shape.drop_back())
     range *= size;
+  pass = 0;
   loop(lo, hi, {}, [&](Value row, ValueRange) {
     body(rowPosition(row, shape));
     return Values();

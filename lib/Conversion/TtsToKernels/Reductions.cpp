@@ -160,12 +160,21 @@ static void sumTo(SumToOp op, Emitter &e) {
   reduceTrailing(op, e);
 }
 
+static Value square(SumSquaresOp op, Emitter &e, const Position &at) {
+  Value x = e.emit(op.getX(), at);
+  return arith::MulFOp::create(e.builder(), x, x);
+}
+
 static void sumSquares(SumSquaresOp op, Emitter &e) {
   reduceAll(e, op.getX(), op.getAcc(), op.getY(),
-            [&](const Position &at) -> Value {
-              Value x = e.emit(op.getX(), at);
-              return arith::MulFOp::create(e.builder(), x, x);
-            });
+            [&](const Position &at) { return square(op, e, at); });
+}
+
+static Value sumManySquares(SumSquaresOp op, Emitter &e, Value elements) {
+  Value sum =
+      sumElements(e, elements, e.computeTypeOf(op.getX()),
+                  [&](const Position &at) { return square(op, e, at); });
+  return accumulated(e, op.getAcc(), sum, {});
 }
 
 /// Exact in integers, then converted once.
@@ -193,6 +202,7 @@ void populateReductionRules(Rules &rules) {
   rules.whole<TimeNormOp>(timeNorm);
   rules.map<TimeNormGradOp>(timeNormGrad);
   rules.whole<SumSquaresOp>(sumSquares);
+  rules.sum<SumSquaresOp>(sumManySquares);
   rules.flatMap<CountOp>(count);
 }
 

@@ -18,6 +18,8 @@ public:
   using Map =
       std::function<Values(mlir::Operation *, Emitter &, const Position &)>;
   using Whole = std::function<void(mlir::Operation *, Emitter &)>;
+  using Sum =
+      std::function<mlir::Value(mlir::Operation *, Emitter &, mlir::Value)>;
 
   /// A map that needs to know the indices.
   template <typename OpT, typename Fn> void map(Fn rule) {
@@ -39,7 +41,18 @@ public:
     };
   }
 
+  /// The one number that an op makes of a flat tensor, whose number of elements
+  /// is known at run time: `rule(op, emitter, elements)`. Where such an op is a
+  /// kernel of its own, its whole rule makes it.
+  template <typename OpT, typename Fn> void sum(Fn rule) {
+    sums[mlir::TypeID::get<OpT>()] = [rule](mlir::Operation *op, Emitter &e,
+                                            mlir::Value elements) {
+      return rule(llvm::cast<OpT>(op), e, elements);
+    };
+  }
+
   const Map *findMap(mlir::Operation *op) const;
+  const Sum *findSum(mlir::Operation *op) const;
   const Whole *findWhole(mlir::Operation *op) const;
   /// Whether the op may be computed on flattened shapes.
   bool isFlat(mlir::Operation *op) const;
@@ -60,6 +73,7 @@ private:
 
   llvm::DenseMap<mlir::TypeID, Map> maps;
   llvm::DenseMap<mlir::TypeID, Whole> wholes;
+  llvm::DenseMap<mlir::TypeID, Sum> sums;
   llvm::DenseSet<mlir::TypeID> flats, exacts;
 };
 

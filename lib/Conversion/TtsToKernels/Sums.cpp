@@ -71,6 +71,17 @@ Value sumAll(Emitter &e, ArrayRef<int64_t> shape, bool flat, Type element,
   return e.sumLanes(addRow(e, elements, zeroLanes(e, element), at, term));
 }
 
+Value sumElements(Emitter &e, Value elements, Type element, Term term) {
+  Position at;
+  at.chunk = at.flat = true;
+  Values sum = e.chunksBetween(
+      e.index(0), elements, zeroLanes(e, element), [&](ValueRange so_far) {
+        Value lanes = e.zeroInactive(e.lanesOf(term(at)));
+        return Values{add(e, so_far[0], lanes)};
+      });
+  return e.sumLanes(sum.front());
+}
+
 Value sumColumns(Emitter &e, ArrayRef<int64_t> shape, Type element, Term term) {
   int64_t rows = ShapedType::getNumElements(shape.drop_back());
   int64_t lanes = std::min(rows, kRowLanes);

@@ -29,6 +29,10 @@ mlir::Value sumRows(Emitter &e, mlir::Value first, int64_t rows,
 mlir::Value sumAll(Emitter &e, llvm::ArrayRef<int64_t> shape, bool flat,
                    mlir::Type element, Term term);
 
+/// Σ over a flat tensor of a number of elements known at run time.
+mlir::Value sumElements(Emitter &e, mlir::Value elements, mlir::Type element,
+                        Term term);
+
 /// Σ over all rows of a space, at the current chunk of columns.
 mlir::Value sumColumns(Emitter &e, llvm::ArrayRef<int64_t> shape,
                        mlir::Type element, Term term);

@@ -1,5 +1,6 @@
 //===- TtsToKernels.cpp - each kernel's tts ops to loops over its range ---===//
 
+#include "Parts.h"
 #include "Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -7,6 +8,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tts/Conversion/TtsToKernels/Passes.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Dialect/Tts/IR/Fusion.h"
 
 using namespace mlir;
 
@@ -26,6 +28,11 @@ const Rules::Whole *Rules::findWhole(Operation *op) const {
   return it == wholes.end() ? nullptr : &it->second;
 }
 
+const Rules::Sum *Rules::findSum(Operation *op) const {
+  auto it = sums.find(op->getName().getTypeID());
+  return it == sums.end() ? nullptr : &it->second;
+}
+
 bool Rules::isFlat(Operation *op) const {
   return flats.contains(op->getName().getTypeID());
 }
@@ -34,11 +41,16 @@ bool Rules::isExact(Operation *op) const {
   return exacts.contains(op->getName().getTypeID());
 }
 
+static bool isRowwise(Operation *op) {
+  auto row = dyn_cast_or_null<RowOpInterface>(op);
+  return row && row.isRowwise();
+}
+
 /// Rewrites one kernel.
 class KernelBuilder {
 public:
   KernelBuilder(func::FuncOp source, const Rules &rules)
-      : source(source), rules(rules) {}
+      : source(source), rules(rules), parts(source) {}
 
   LogicalResult run() {
     if (failed(check()))
@@ -48,7 +60,11 @@ public:
     b.setInsertionPointToStart(kernel.addEntryBlock());
     Emitter e(b, rules);
     giveMemory(e, kernel.getArguments());
-    if (whole)
+    if (isRowwise(whole))
+      surroundRow(e);
+    if (parts.areMany())
+      parts.emit(e, rules);
+    else if (whole)
       (*rules.findWhole(whole))(whole, e);
     else
       emitMaps(e);
@@ -62,6 +78,9 @@ private:
   /// Finds the op that is not a map, if any; refuses what has no rule.
   LogicalResult check();
   LogicalResult checkResults();
+  /// Whether a kernel of the op that is no map may return `value`.
+  bool canReturn(Value value);
+  void surroundRow(Emitter &e);
   /// The argument whose storage result i takes, or nothing.
   std::optional<int64_t> tiedTo(unsigned result) {
     auto attr = source.getResultAttrOfType<IntegerAttr>(result, rt::kTiedAttr);
@@ -74,6 +93,7 @@ private:
 
   func::FuncOp source;
   const Rules &rules;
+  Parts parts;
   Operation *whole = nullptr;
 };
 
@@ -85,6 +105,8 @@ LogicalResult KernelBuilder::check() {
       return source.emitError("kernel operand of type ")
              << type << " is not a tensor of static shape; specialize first";
   }
+  if (parts.areMany())
+    return parts.check(rules);
   for (Operation &op : source.front().without_terminator()) {
     if (rules.findMap(&op))
       continue;
@@ -99,10 +121,18 @@ LogicalResult KernelBuilder::check() {
   return checkResults();
 }
 
+bool KernelBuilder::canReturn(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op == whole ||
+         (isRowwise(whole) && op && isElementwise(op) &&
+          cast<RankedTensorType>(value.getType()).getShape() ==
+              cast<RankedTensorType>(whole->getResult(0).getType()).getShape());
+}
+
 LogicalResult KernelBuilder::checkResults() {
   OperandRange returned = terminator()->getOperands();
   for (Value value : returned) {
-    if (whole && value.getDefiningOp() != whole)
+    if (whole && !canReturn(value))
       return source.emitError("a kernel of '")
              << whole->getName() << "' returns another op's result";
     if (value.getType() != returned[0].getType() && !whole &&
@@ -144,6 +174,29 @@ void KernelBuilder::giveMemory(Emitter &e, Block::BlockArgListType arguments) {
   }
   e.lo = arguments.drop_back().back();
   e.hi = arguments.back();
+}
+
+/// What is made of the row op's first result follows it; what its operands are
+/// made of is computed once and waits in memory that a result will take.
+void KernelBuilder::surroundRow(Emitter &e) {
+  SetVector<Value> after, rows;
+  for (Value value : terminator()->getOperands()) {
+    if (value.getDefiningOp() != whole)
+      after.insert(value);
+    if (value.getDefiningOp() != whole || value == whole->getResult(0))
+      rows.insert(value);
+  }
+  e.continueRow(whole->getResult(0), after.getArrayRef());
+  for (unsigned number : cast<RowOpInterface>(whole).getRowOperands()) {
+    Value operand = whole->getOperand(number);
+    auto it = llvm::find_if(rows, [&](Value result) {
+      return result.getType() == operand.getType();
+    });
+    if (!operand.getDefiningOp() || it == rows.end())
+      continue;
+    e.keep(operand, *it);
+    rows.erase(it);
+  }
 }
 
 /// All results at one position before any is stored: a result may lie where an

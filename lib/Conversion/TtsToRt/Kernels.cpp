@@ -3,6 +3,7 @@
 #include "Kernels.h"
 #include "mlir/IR/IRMapping.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
+#include "tts/Dialect/Tts/IR/Fusion.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -19,25 +20,45 @@ static llvm::SetVector<Value> getOperands(const FusionGroup &group) {
   return operands;
 }
 
-/// The operand whose storage result `index` of `root` takes, or null.
-static Value getTiedOperand(Operation *root, unsigned index) {
-  if (auto inPlace = dyn_cast<InPlaceOpInterface>(root)) {
-    int64_t operand = inPlace.getTiedOperand(index);
-    return operand < 0 ? Value() : root->getOperand(operand);
+/// The operand whose storage a result takes, or null.
+static Value getTiedOperand(Value result) {
+  Operation *op = result.getDefiningOp();
+  if (auto inPlace = dyn_cast<InPlaceOpInterface>(op)) {
+    int64_t operand =
+        inPlace.getTiedOperand(cast<OpResult>(result).getResultNumber());
+    return operand < 0 ? Value() : op->getOperand(operand);
   }
-  if (auto accumulating = dyn_cast<AccumulatingOpInterface>(root))
+  if (auto accumulating = dyn_cast<AccumulatingOpInterface>(op))
     return accumulating.getAccumulator();
   return {};
 }
 
-/// "relu_8x64x256_f32": the root's op, its first result's type.
-static std::string getBaseName(Operation *root) {
+/// An update, which its average and its half copy follow, or of many tensors
+/// the first; else null.
+static Operation *getFirst(const FusionGroup &group) {
+  auto isFirst = [&](Operation *op) {
+    return isa<PerTensorOpInterface>(op) &&
+           (group.parts > 1 || isa<InPlaceOpInterface>(op));
+  };
+  const auto *it = llvm::find_if(group.ops, isFirst);
+  return it == group.ops.end() ? nullptr : *it;
+}
+
+/// "relu_8x64x256_f32": the op that tells most, its first result's type; or
+/// "adamw_195_tensors_f32".
+static std::string getBaseName(const FusionGroup &group) {
+  Operation *root = group.row() ? group.row() : group.root();
+  if (Operation *first = getFirst(group))
+    root = first;
   auto type = cast<RankedTensorType>(root->getResult(0).getType());
   std::string name;
   llvm::raw_string_ostream os(name);
   os << root->getName().stripDialect() << "_";
-  for (int64_t size : type.getShape())
-    os << size << "x";
+  if (group.parts > 1)
+    os << group.parts << "_tensors_";
+  else
+    for (int64_t size : type.getShape())
+      os << size << "x";
   os << type.getElementType();
   return name;
 }
@@ -48,10 +69,9 @@ static int64_t indexOf(ValueRange values, Value value) {
 }
 
 func::FuncOp KernelTable::build(const FusionGroup &group, ValueRange operands) {
-  Operation *root = group.root();
-  OpBuilder builder(root->getContext());
-  auto type =
-      builder.getFunctionType(operands.getTypes(), root->getResultTypes());
+  OpBuilder builder(group.root()->getContext());
+  auto type = builder.getFunctionType(operands.getTypes(),
+                                      ValueRange(group.results).getTypes());
   auto kernel = func::FuncOp::create(builder.getUnknownLoc(), "kernel", type);
   kernel.setPrivate();
   kernel->setAttr(rt::kKernelAttr, builder.getUnitAttr());
@@ -64,17 +84,17 @@ func::FuncOp KernelTable::build(const FusionGroup &group, ValueRange operands) {
     builder.clone(*op, mapping)
         ->setDiscardableAttrs(builder.getDictionaryAttr({}));
   SmallVector<Value> results;
-  for (auto [index, result] : llvm::enumerate(root->getResults())) {
+  for (auto [index, result] : llvm::enumerate(group.results)) {
     results.push_back(mapping.lookup(result));
-    if (Value tied = getTiedOperand(root, index))
+    if (Value tied = getTiedOperand(result))
       kernel.setResultAttr(index, rt::kTiedAttr,
                            builder.getI64IntegerAttr(indexOf(operands, tied)));
   }
-  func::ReturnOp::create(builder, root->getLoc(), results);
+  func::ReturnOp::create(builder, group.root()->getLoc(), results);
   return kernel;
 }
 
-func::FuncOp KernelTable::unique(func::FuncOp kernel) {
+func::FuncOp KernelTable::unique(func::FuncOp kernel, std::string name) {
   std::string text;
   llvm::raw_string_ostream os(text);
   kernel.print(os, OpPrintingFlags().useLocalScope());
@@ -83,8 +103,6 @@ func::FuncOp KernelTable::unique(func::FuncOp kernel) {
     kernel.erase();
     return it->second;
   }
-  Operation *root = kernel.getBody().front().getTerminator()->getPrevNode();
-  std::string name = getBaseName(root);
   if (unsigned uses = names[name]++)
     name += "_" + std::to_string(uses);
   kernel.setName(name);
@@ -94,12 +112,14 @@ func::FuncOp KernelTable::unique(func::FuncOp kernel) {
 
 /// An operand of the result's type whose storage a pointwise kernel may take
 /// over when it dies there; one that this kernel alone reads, if there is any.
-static int64_t getInPlaceOperand(Operation *root, ValueRange operands) {
-  if (!root->hasTrait<Pointwise>())
+/// A row op may read its operands again after it has written.
+static int64_t getInPlaceOperand(Value result, const FusionGroup &group,
+                                 ValueRange operands) {
+  if (group.row() || !isElementwise(result.getDefiningOp()))
     return -1;
   int64_t best = -1;
   for (auto [index, operand] : llvm::enumerate(operands)) {
-    if (operand.getType() != root->getResult(0).getType())
+    if (operand.getType() != result.getType())
       continue;
     if (operand.getDefiningOp() && operand.hasOneUse())
       return index;
@@ -112,18 +132,21 @@ static int64_t getInPlaceOperand(Operation *root, ValueRange operands) {
 void KernelTable::outline(const FusionGroup &group) {
   Operation *root = group.root();
   SmallVector<Value> operands = getOperands(group).takeVector();
-  func::FuncOp kernel = unique(build(group, operands));
+  func::FuncOp kernel = unique(build(group, operands), getBaseName(group));
   SmallVector<int64_t> tied, inPlace;
-  for (unsigned i = 0; i < root->getNumResults(); ++i) {
-    Value value = getTiedOperand(root, i);
+  for (Value result : group.results) {
+    Value value = getTiedOperand(result);
     tied.push_back(value ? indexOf(operands, value) : -1);
-    inPlace.push_back(value ? -1 : getInPlaceOperand(root, operands));
+    inPlace.push_back(value ? -1 : getInPlaceOperand(result, group, operands));
   }
   OpBuilder builder(root);
-  auto launch = rt::LaunchOp::create(
-      builder, root->getLoc(), root->getResultTypes(), kernel.getName(),
-      operands, builder.getDenseI64ArrayAttr(tied),
-      builder.getDenseI64ArrayAttr(inPlace));
-  root->replaceAllUsesWith(launch.getResults());
+  Operation *first = getFirst(group);
+  auto launch = rt::LaunchOp::create(builder, (first ? first : root)->getLoc(),
+                                     ValueRange(group.results).getTypes(),
+                                     kernel.getName(), operands,
+                                     builder.getDenseI64ArrayAttr(tied),
+                                     builder.getDenseI64ArrayAttr(inPlace));
+  for (auto [i, result] : llvm::enumerate(group.results))
+    Value(result).replaceAllUsesWith(launch.getResult(i));
   ++numLaunches;
 }

@@ -16,7 +16,8 @@ class KernelTable {
 public:
   explicit KernelTable(mlir::ModuleOp module) : module(module) {}
 
-  /// Replaces `group` by a launch of its kernel at the root's place.
+  /// Replaces `group` by a launch of its kernel at the root's place, which may
+  /// be after readers of its results.
   void outline(const FusionGroup &group);
 
   unsigned getNumKernels() const { return kernels.size(); }
@@ -24,7 +25,7 @@ public:
 
 private:
   mlir::func::FuncOp build(const FusionGroup &group, mlir::ValueRange operands);
-  mlir::func::FuncOp unique(mlir::func::FuncOp kernel);
+  mlir::func::FuncOp unique(mlir::func::FuncOp kernel, std::string name);
 
   mlir::ModuleOp module;
   llvm::StringMap<mlir::func::FuncOp> kernels; ///< by printed body

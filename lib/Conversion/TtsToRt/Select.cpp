@@ -2,6 +2,7 @@
 
 #include "Kernels.h"
 #include "Patterns.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "tts/Conversion/TtsToRt/Passes.h"
 #include "tts/Dialect/Tts/IR/Names.h"
@@ -79,6 +80,9 @@ struct Select : tts::impl::TtsSelectBase<Select> {
       if (isa_and_nonnull<TtsDialect>(op.getDialect()) &&
           !op.hasTrait<Alias>() && op.use_empty())
         op.erase();
+    // A launch stands where its last op did; readers of its other results may
+    // come before.
+    mlir::sortTopologically(&body);
   }
 
   void lowerAliases(func::FuncOp program) {

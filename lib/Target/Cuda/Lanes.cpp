@@ -271,11 +271,16 @@ LogicalResult Lanes::copyVectorOp(Operation &op) {
 
 //===-- code --------------------------------------------------------------===//
 
+/// The results of a copy become one lane's: a part of a vector; memory is
+/// everyone's.
+static void holdLanes(Operation *copy) {
+  for (Value result : copy->getResults())
+    if (isa<VectorType>(result.getType()))
+      result.setType(getElementTypeOrSelf(result));
+}
+
 LogicalResult Lanes::copyPlain(Operation &op) {
-  Operation *copy = b.clone(op, copies);
-  for (auto [result, old] :
-       llvm::zip_equal(copy->getResults(), op.getResults()))
-    result.setType(getElementTypeOrSelf(old.getType()));
+  holdLanes(b.clone(op, copies));
   return success();
 }
 
@@ -310,8 +315,8 @@ LogicalResult Lanes::copyRegion(Block &from, Block *to) {
   SmallVector<Value> results;
   for (Value value : from.getTerminator()->getOperands())
     results.push_back(of(value));
-  // scf makes the terminator itself where there is nothing to yield.
-  if (!results.empty())
+  // scf.for makes the terminator itself where there is nothing to yield.
+  if (!to->mightHaveTerminator())
     scf::YieldOp::create(b, results);
   return success();
 }
@@ -331,17 +336,14 @@ LogicalResult Lanes::copyLoop(scf::ForOp op) {
   return copyRegion(*op.getBody(), loop.getBody());
 }
 
-LogicalResult Lanes::copyBranch(scf::IfOp op) {
+LogicalResult Lanes::copyBranch(Operation &op) {
   enterRegion();
-  SmallVector<Type> types;
-  for (Type type : op.getResultTypes())
-    types.push_back(getElementTypeOrSelf(type));
-  bool hasElse = !op.getElseRegion().empty();
-  auto branch = scf::IfOp::create(b, types, of(op.getCondition()), hasElse);
-  copies.map(op.getResults(), branch.getResults());
-  if (failed(copyRegion(*op.thenBlock(), branch.thenBlock())))
-    return failure();
-  return hasElse ? copyRegion(*op.elseBlock(), branch.elseBlock()) : success();
+  Operation *copy = b.cloneWithoutRegions(op, copies);
+  holdLanes(copy);
+  for (auto [from, to] : llvm::zip_equal(op.getRegions(), copy->getRegions()))
+    if (!from.empty() && failed(copyRegion(from.front(), &to.emplaceBlock())))
+      return failure();
+  return success();
 }
 
 LogicalResult Lanes::copyOp(Operation &op) {
@@ -352,8 +354,8 @@ LogicalResult Lanes::copyOp(Operation &op) {
       return op.emitError("no lane of a warp can hold its part of ") << type;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return copyLoop(loop);
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    return copyBranch(branch);
+  if (isa<scf::IfOp, scf::IndexSwitchOp>(op))
+    return copyBranch(op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return copyConstant(constant);
   if (isa<memref::LoadOp>(op)) {

@@ -35,7 +35,7 @@ private:
   mlir::LogicalResult copyPlain(mlir::Operation &op);
   mlir::LogicalResult copyConstant(mlir::arith::ConstantOp op);
   mlir::LogicalResult copyLoop(mlir::scf::ForOp op);
-  mlir::LogicalResult copyBranch(mlir::scf::IfOp op);
+  mlir::LogicalResult copyBranch(mlir::Operation &op);
   mlir::LogicalResult copyRegion(mlir::Block &from, mlir::Block *to);
   /// The loop over the range itself, of which one number is left.
   bool isRangeLoop(mlir::scf::ForOp op) const;

@@ -113,13 +113,17 @@ SmallVector<Value> UpdateBuilder::addArguments(StringRef role) {
 void UpdateBuilder::addClip() {
   Type element = cast<RankedTensorType>(settings.getType()).getElementType();
   Type scalar = RankedTensorType::get({}, element);
-  Value sum;
+  // The sums of all parameters first: they have nothing to wait for.
+  SmallVector<Value> sums;
   for (auto [parameter, gradient] : llvm::zip(train.trainable, gradients))
-    sum = SumSquaresOp::create(
+    sums.push_back(SumSquaresOp::create(
         builder,
         locate(train.getParameterName(parameter) + ".norm", parameter.getLoc()),
-        scalar, gradient, sum);
+        scalar, gradient, /*acc=*/Value()));
   Location loc = locate("clip", train.func.getLoc());
+  Value sum;
+  for (Value own : sums)
+    sum = sum ? AddOp::create(builder, loc, sum, own).getResult() : own;
   if (!sum)
     sum = FullOp::create(builder, loc, scalar, builder.getF64FloatAttr(0));
   auto factor = ClipFactorOp::create(builder, loc, scalar, scalar, sum,

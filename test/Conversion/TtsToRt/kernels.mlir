@@ -82,3 +82,35 @@ func.func @counts(%n: tensor<2xi32> {tts.input = "n"})
 func.func @dynamic(%x: tensor<?xf32, #tts.dims<batch>> {tts.input = "x"}) attributes {tts.program = "eval"} {
   return
 }
+
+// -----
+
+// Rows with the sum that they are made of and the mask after them. The row op reads its operands again after it has
+// written, so nothing dies in it.
+// CHECK-LABEL: func.func @rows(
+// CHECK: rt.launch @layer_norm_2x3x8xf32({{.*}}) {in_place = array<i64: -1, -1>, tied = array<i64: -1, -1>}
+// CHECK-NOT: rt.launch
+// CHECK: return
+func.func @rows(%x: tensor<2x3x8xf32> {tts.stash = "x"}, %r: tensor<2x3x8xf32> {tts.stash = "r"}, %g: tensor<8xf32> {tts.param = "g"},
+                %n: tensor<2xi32> {tts.input = "n"})
+    -> (tensor<2x3x8xf32> {tts.output = "y"}, tensor<2x3xf32> {tts.output = "m"}) attributes {tts.program = "eval"} {
+  %0 = tts.add %x, %r : tensor<2x3x8xf32>
+  %y, %mean, %rstd = tts.layer_norm %0, %g, %g {epsilon = 1.0e-05 : f64} : tensor<2x3x8xf32>, tensor<8xf32> to tensor<2x3xf32>
+  %1 = tts.mask %y, %n : tensor<2x3x8xf32>, tensor<2xi32>
+  return %1, %mean : tensor<2x3x8xf32>, tensor<2x3xf32>
+}
+
+// -----
+
+// Many parameters are one kernel's, which is told from which tensor each result takes its storage.
+// CHECK-LABEL: func.func @many(
+// CHECK: rt.launch @sgd_2_tensors_f32(%arg0, %arg2, %arg4, %arg5, %arg1, %arg3) {in_place = array<i64: -1, -1>, tied = array<i64: 0, 4>}
+// CHECK-NOT: rt.launch
+// CHECK: return
+func.func @many(%p: tensor<4xf32> {tts.param = "p"}, %q: tensor<2x9xf32> {tts.param = "q"}, %g: tensor<4xf32> {tts.gradient = "p"},
+                %h: tensor<2x9xf32> {tts.gradient = "q"}, %s: tensor<8xf32> {tts.scalar = "optimizer"}, %c: tensor<f32> {tts.scalar = "clip"})
+    -> (tensor<4xf32> {tts.param = "p"}, tensor<2x9xf32> {tts.param = "q"}) attributes {tts.program = "update"} {
+  %0 = tts.sgd %p, %g, %s, %c : tensor<4xf32>, tensor<8xf32>, tensor<f32>
+  %1 = tts.sgd %q, %h, %s, %c : tensor<2x9xf32>, tensor<8xf32>, tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<2x9xf32>
+}

@@ -37,6 +37,21 @@ func.func private @gamma_grad(%dy: tensor<4x5x250xf32>, %x: tensor<4x5x250xf32>,
   return %dg : tensor<250xf32>
 }
 
+// A row with the sum that it is made of and the mask after it: the first pass leaves the sum where the result will be,
+// and the warp meets before the second reads it.
+// CHECK-LABEL: llvm.func @tts_norm_of_sum(
+// CHECK:         llvm.store
+// CHECK:         nvvm.bar.warp.sync
+// CHECK:         llvm.load
+// CHECK:         llvm.call_intrinsic "llvm.sqrt"
+// PTX-LABEL: .entry tts_norm_of_sum(
+func.func private @norm_of_sum(%x: tensor<4x5x256xf32>, %r: tensor<4x5x256xf32>, %g: tensor<256xf32>, %b: tensor<256xf32>, %n: tensor<4xi32>) -> tensor<4x5x256xf32> attributes {rt.kernel} {
+  %s = tts.add %x, %r : tensor<4x5x256xf32>
+  %y, %m, %d = tts.layer_norm %s, %g, %b {epsilon = 1.0e-5 : f64} : tensor<4x5x256xf32>, tensor<256xf32> to tensor<4x5xf32>
+  %z = tts.mask %y, %n : tensor<4x5x256xf32>, tensor<4xi32>
+  return %z : tensor<4x5x256xf32>
+}
+
 // RMS norm: one tree, and one number a row.
 // CHECK-LABEL: llvm.func @tts_rms(
 // CHECK-SAME:    rt.range = 20

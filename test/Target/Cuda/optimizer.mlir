@@ -44,3 +44,15 @@ func.func private @clip(%s: tensor<f32>) -> (tensor<f32>, tensor<f32>) attribute
   %f, %n = tts.clip_factor %s {max_norm = 2.0 : f64} : tensor<f32>
   return %f, %n : tensor<f32>, tensor<f32>
 }
+
+// Many tensors: a warp finds out which one its number means, and works on that one's memory.
+// CHECK-LABEL: llvm.func @tts_many(
+// CHECK:         llvm.switch
+// CHECK:         nvvm.bar.warp.sync
+// PTX-LABEL: .entry tts_many(
+func.func private @many(%p0: tensor<70xf32>, %g0: tensor<70xf32>, %p1: tensor<9000xf32>, %g1: tensor<9000xf32>, %s: tensor<8xf32>, %c: tensor<f32>)
+    -> (tensor<70xf32> {rt.tied = 0 : i64}, tensor<9000xf32> {rt.tied = 2 : i64}) attributes {rt.kernel} {
+  %0 = tts.sgd %p0, %g0, %s, %c : tensor<70xf32>, tensor<8xf32>, tensor<f32>
+  %1 = tts.sgd %p1, %g1, %s, %c : tensor<9000xf32>, tensor<8xf32>, tensor<f32>
+  return %0, %1 : tensor<70xf32>, tensor<9000xf32>
+}

@@ -97,8 +97,9 @@ module attributes {tts.grad_clip = 0.5, tts.ema_decay = 0.99} {
 // CHECK-SAME: %[[S:[^:]*]]: tensor<8xf32> {tts.scalar = "optimizer"})
 // CHECK-SAME: tensor<f32> {tts.scalar = "grad_norm"})
 // CHECK: %[[Q1:.*]] = tts.sum_squares %[[G]] :
-// CHECK: %[[Q2:.*]] = tts.sum_squares %{{.*}} into %[[Q1]]
-// CHECK: %[[CLIP:.*]], %[[NORM:.*]] = tts.clip_factor %[[Q2]] {max_norm = 5.000000e-01 : f64}
+// CHECK: %[[Q2:.*]] = tts.sum_squares %{{.*}} :
+// CHECK: %[[Q:.*]] = tts.add %[[Q1]], %[[Q2]] :
+// CHECK: %[[CLIP:.*]], %[[NORM:.*]] = tts.clip_factor %[[Q]] {max_norm = 5.000000e-01 : f64}
 // CHECK: %[[P1:.*]], %[[M1:.*]], %[[V1:.*]] = tts.adamw %[[P]], %[[G]], %[[M]], %[[V]], %[[S]], %[[CLIP]]
 // CHECK: %[[E1:.*]] = tts.ema %[[E]], %[[P1]], %[[S]], %[[CLIP]]
 // CHECK: return %[[P1]], {{.*}}, %[[NORM]] :

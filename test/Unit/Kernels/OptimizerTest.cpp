@@ -66,6 +66,114 @@ TYPED_TEST(Optimizer, UpdatesInPlaceOrNotAtAll) {
   }
 }
 
+/// Three tensors: one smaller than a vector, one of several blocks of the range
+/// and a part of one, one of exactly a block.
+const std::vector<size_t> kSizes = {5, 10020, 4096};
+
+/// Text for each tensor, $I its number and $S its size, between `separator`s.
+std::string each(const std::string &text, const std::string &separator = ", ") {
+  std::string all;
+  for (size_t i = 0; i < kSizes.size(); ++i)
+    all += (i ? separator : "") +
+           fill(text, {{"I", std::to_string(i)},
+                       {"S", std::to_string(kSizes[i]) + "x"}});
+  return all;
+}
+
+template <typename T> std::string manyKernels() {
+  std::string body = each(R"(
+      %np$I, %nm$I, %nv$I = tts.adamw %p$I, %g$I, %m$I, %v$I, %s, %c : tensor<$S$T>, tensor<8x$T>, tensor<$T>
+      %ne$I = tts.ema %e$I, %np$I, %s, %c : tensor<$S$T>, tensor<8x$T>, tensor<$T>)",
+                          "");
+  std::string ties;
+  for (size_t i = 0; i < kSizes.size(); ++i)
+    for (int operand : {0, 2, 3, 4})
+      ties += fill("$D tensor<$Sx$T> {rt.tied = $O : i64}",
+                   {{"D", ties.empty() ? "" : ","},
+                    {"S", std::to_string(kSizes[i])},
+                    {"O", std::to_string(5 * i + operand)}});
+  return fill(
+      "func.func private @update(" +
+          each("%p$I: tensor<$S$T>, %g$I: tensor<$S$T>, "
+               "%m$I: tensor<$S$T>, %v$I: tensor<$S$T>, "
+               "%e$I: tensor<$S$T>") +
+          ", %s: tensor<8x$T>, %c: tensor<$T>) -> (" + ties +
+          ") attributes {rt.kernel} {" + body + "\n return " +
+          each("%np$I, %nm$I, %nv$I, %ne$I") + " : " +
+          each("tensor<$S$T>, tensor<$S$T>, tensor<$S$T>, "
+               "tensor<$S$T>") +
+          "\n}\n" + "func.func private @squares(" + each("%x$I: tensor<$S$T>") +
+          ") -> (" + each("tensor<$T>") + ") attributes {rt.kernel} {\n" +
+          each("%y$I = tts.sum_squares %x$I : tensor<$S$T> to "
+               "tensor<$T>",
+               "\n") +
+          "\n return " + each("%y$I") + " : " + each("tensor<$T>") + "\n}\n" +
+          "func.func private @zero() -> (" + each("tensor<$S$T>") +
+          ") attributes {rt.kernel} {\n" +
+          each("%y$I = tts.full 0.0 : tensor<$S$T>", "\n") + "\n return " +
+          each("%y$I") + " : " + each("tensor<$S$T>") + "\n}",
+      {{"T", nameOf<T>()}});
+}
+
+/// One kernel over many tensors does to each what its own would.
+TYPED_TEST(Optimizer, ManyTensorsInOneKernel) {
+  using T = TypeParam;
+  Compiled many(manyKernels<T>());
+  std::vector<T> s = {T(1e-3), T(0.9), T(0.98), T(1e-9),
+                      T(0.01), T(1.5), T(2.5),  T(0.999)};
+  for (double factor : {0.5, double(NAN)}) {
+    std::vector<T> clip = {T(factor)};
+    std::vector<std::vector<T>> states, expected;
+    for (size_t i = 0; i < kSizes.size(); ++i) {
+      std::vector<std::vector<T>> own;
+      for (uint32_t k = 0; k < 5; ++k)
+        own.push_back(random<T>(kSizes[i], uint32_t(5 * i + k + 1)));
+      for (T &value : own[3])
+        value = std::fabs(value);
+      states.insert(states.end(), own.begin(), own.end());
+      Compiled one(kernels<T>(std::to_string(kSizes[i])));
+      run(one["adamw"], {own[0], own[1], own[2], own[3], s, clip});
+      run(one["ema"], {own[4], own[0], s, clip});
+      expected.insert(expected.end(), own.begin(), own.end());
+    }
+    std::vector<Operand> operands(states.begin(), states.end());
+    operands.push_back(s);
+    operands.push_back(clip);
+    run(many["update"], operands);
+    for (size_t k = 0; k < states.size(); ++k)
+      expectSame(states[k], expected[k], "tensor " + std::to_string(k));
+  }
+}
+
+TYPED_TEST(Optimizer, ManySumsAndZerosInOneKernel) {
+  using T = TypeParam;
+  Compiled many(manyKernels<T>());
+  EXPECT_EQ(many["squares"].range, int64_t(kSizes.size()));
+  std::vector<std::vector<T>> x, sums(kSizes.size(), std::vector<T>(1));
+  for (size_t size : kSizes)
+    x.push_back(random<T>(size, uint32_t(size)));
+  std::vector<Operand> operands(x.begin(), x.end());
+  operands.insert(operands.end(), sums.begin(), sums.end());
+  run(many["squares"], operands);
+  for (size_t i = 0; i < kSizes.size(); ++i)
+    expectSame(sums[i], {laneSum<T>(1, int64_t(kSizes[i]), [&](int64_t k) {
+                 return x[i][k] * x[i][k];
+               })});
+  run(many["zero"], std::vector<Operand>(x.begin(), x.end()));
+  for (const std::vector<T> &values : x)
+    expectSame(values, std::vector<T>(values.size()));
+}
+
+TEST(ManyTensors, PartsOfAKernelDoTheSame) {
+  EXPECT_EQ(refusal(R"(
+    func.func private @k(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) attributes {rt.kernel} {
+      %x = tts.sum_squares %a : tensor<4xf32> to tensor<f32>
+      %y = tts.full 0.0 : tensor<4xf32>
+      return %x, %y : tensor<f32>, tensor<4xf32>
+    })"),
+            "the parts of the kernel are not the same ops");
+}
+
 TYPED_TEST(Optimizer, ClipFactor) {
   using T = TypeParam;
   Compiled compiled(fill(R"(

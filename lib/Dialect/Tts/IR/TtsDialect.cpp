@@ -6,6 +6,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tts/Dialect/Tts/IR/Eager.h"
+#include "tts/Dialect/Tts/IR/Fusion.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -49,6 +50,7 @@ void TtsDialect::initialize() {
 #include "tts/Dialect/Tts/IR/TtsOps.cpp.inc"
       >();
   attachEagerRules(*getContext());
+  attachFusionRules(*getContext());
 }
 
 //===-- attributes of functions and their arguments -----------------------===//

@@ -1,0 +1,52 @@
+//===- GroupGraph.h - ops of a block that run as one ------------*- C++ -*-===//
+
+#ifndef TTS_LIB_ANALYSIS_GROUPGRAPH_H
+#define TTS_LIB_ANALYSIS_GROUPGRAPH_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include <deque>
+#include <map>
+
+namespace tts {
+
+/// Says whether ops can run as one: whether something else would have to run
+/// both after and before them.
+class GroupGraph {
+public:
+  using Ops = llvm::SmallPtrSetImpl<mlir::Operation *>;
+
+  explicit GroupGraph(mlir::Block &block);
+
+  /// These run as one from now on. Indexing ops stand in every group that reads
+  /// them and are nobody's.
+  void unite(llvm::ArrayRef<mlir::Operation *> ops);
+
+  /// Whether a value that one of `ops` makes leads to another of them by way of
+  /// an op that is none of them.
+  bool closesCircle(const Ops &ops) const;
+
+private:
+  using Union = llvm::SmallVector<mlir::Operation *>;
+  using Search = llvm::SmallVector<mlir::Operation *>;
+
+  /// `op` and what runs with it.
+  llvm::ArrayRef<mlir::Operation *> withAll(mlir::Operation *const &op) const;
+  /// The highest position from which a path may lead back to `position`: unions
+  /// that reach beyond it lead from there to their lowest op.
+  unsigned boundOf(unsigned position) const;
+  /// Readers of `op` outside of `ops`, seen through indexing ops.
+  void addReaders(mlir::Operation *op, const Ops &ops, Search &found) const;
+
+  llvm::DenseMap<mlir::Operation *, unsigned> positions;
+  std::deque<Union> unions;
+  llvm::DenseMap<mlir::Operation *, const Union *> unionOf;
+  std::multimap<unsigned, unsigned> spans; ///< lowest to highest of each union
+};
+
+} // namespace tts
+
+#endif // TTS_LIB_ANALYSIS_GROUPGRAPH_H
