@@ -92,10 +92,18 @@ class Sweep:
             tokens.make(self.corpus, folder / "tokens", stack=2, levels=1, codes=24)
             self.corpus = folder / "tokens"
         self.model = folder / "model.mlir"
-        flags = [f"--size={o.size}", f"--corpus={self.corpus}", f"--batch={o.batch}", "-o", str(self.model)]
+        # One bucket for all, and the whole batch at once: then recomputing is what a budget changes, over a wide range.
+        bucket = f"frames={o.frames // 2 + 20}" if name == "codec_lm" else f"text=20,frames={o.frames}"
+        flags = [f"--size={o.size}", f"--corpus={self.corpus}", f"--batch={o.batch}", f"--bucket={bucket}"]
+        flags += ["-o", str(self.model)]
         if MODELS[name].main(flags):
             sys.exit(f"error: tts.models.{name}: failed")
-        self.flags = ["--threads=1", f"--hardware={o.hardware}", f"--plan-front={folder / 'front.json'}"]
+        self.flags = [
+            f"--micro-batch={o.batch}",
+            "--threads=1",
+            f"--hardware={o.hardware}",
+            f"--plan-front={folder / 'front.json'}",
+        ]
 
     def ends(self) -> tuple[int, int]:
         """The smallest budget, and what the fastest plan takes."""
