@@ -259,6 +259,7 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("tool", b.getStringAttr(kToolVersion));
   manifest.set("batch", integer(getBatch(compilation)));
   manifest.set("threads", integer(request.threads));
+  manifest.set("ranks", integer(request.ranks));
   manifest.set("precision", plan.plan.getPrecision());
   manifest.set("update_in_backward",
                b.getBoolAttr(plan.choice().updateInBackward));

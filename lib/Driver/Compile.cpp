@@ -47,12 +47,6 @@ llvm::Error checkCompile(const PlanningFlags &flags, const CompileFlags &own) {
                     "write tts-compile model.mlir -o train");
   if (!flags.stopAfter.empty())
     return badUsage("--stop-after", "is a flag of tts-opt", "use tts-opt");
-  if (flags.ranks > 1)
-    return badUsage("--ranks",
-                    llvm::formatv("{0} ranks are planned but not compiled "
-                                  "until issue \"Many ranks\"",
-                                  flags.ranks),
-                    "plan them with tts-opt, or use --ranks=1");
   if (own.output.empty() && flags.planJson.empty())
     return badUsage("-o", "no output was given", "add -o train");
   return llvm::Error::success();
@@ -90,7 +84,8 @@ llvm::Error build(Compilation &compilation, const CompileFlags &own,
     files.push_back(std::move(*file));
   }
   return link(paths, runtime, program.getPath(),
-              StringRef(own.output).ends_with(".so"));
+              {StringRef(own.output).ends_with(".so"),
+               compilation.getRequest().ranks > 1});
 }
 
 llvm::Error run(const char *tool, Compilation &compilation,

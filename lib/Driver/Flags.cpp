@@ -181,7 +181,7 @@ PlanningFlags::PlanningFlags()
       stopAfter(
           "stop-after", cl::value_desc("PHASE"),
           cl::desc("differentiate, plan, specialize, precision, rematerialize, "
-                   "select, memory or lower"),
+                   "partition, select, memory or lower"),
           inPlanning()) {}
 
 bool PlanningFlags::isPlanning() const {
@@ -231,9 +231,9 @@ struct Choice {
 };
 } // namespace
 
-/// Which issue brings what ranks cannot do yet.
+/// What ranks cannot do yet.
 static constexpr StringLiteral kManyRanks =
-    "comes with issue \"Many ranks\", until then ranks are data replicas";
+    "is not supported yet: ranks are data replicas";
 
 Error PlanningFlags::check() const {
   const Choice choices[] = {

@@ -48,7 +48,7 @@ static std::string firstError(StringRef path) {
 }
 
 Error tts::link(ArrayRef<std::string> objects, StringRef runtime,
-                StringRef output, bool isShared) {
+                StringRef output, LinkKind kind) {
   auto compiler = sys::findProgramByName("c++");
   if (!compiler)
     return badInput("c++", "the system's C++ compiler is not there",
@@ -60,12 +60,19 @@ Error tts::link(ArrayRef<std::string> objects, StringRef runtime,
     args.push_back("-fuse-ld=lld");
   // The linker's own temporary state must not make two links differ.
   args.append({"-Wl,--build-id=none", "-Wl,-z,noexecstack"});
-  if (isShared)
-    args.append(
-        {"-shared", "-Wl,--whole-archive", runtime, "-Wl,--no-whole-archive"});
+  SmallString<256> messages(runtime);
+  sys::path::remove_filename(messages);
+  sys::path::append(messages, "libTtsRuntimeMpi.a");
+  args.push_back("-Wl,--whole-archive");
+  if (kind.hasRanks)
+    args.push_back(messages);
+  if (kind.isShared)
+    args.append({"-shared", runtime, "-Wl,--no-whole-archive"});
   else
-    args.push_back(runtime);
+    args.append({"-Wl,--no-whole-archive", runtime});
   args.append({"-ldnnl", "-lgomp", "-lpthread", "-lm"});
+  if (kind.hasRanks)
+    args.push_back("-lmpi");
 
   SmallString<128> log;
   if (auto code = sys::fs::createTemporaryFile("tts-link", "log", log))

@@ -13,10 +13,14 @@ namespace tts {
 llvm::Expected<std::string> findRuntime(const char *tool,
                                         llvm::StringRef given);
 
-/// Links objects with the runtime into `output`, an executable or, when
-/// `isShared`, a library with the C API of Runtime.h.
+struct LinkKind {
+  bool isShared = false; ///< a library with the C API of Runtime.h
+  bool hasRanks = false; ///< with MPI and libTtsRuntimeMpi.a beside the runtime
+};
+
+/// Links objects with the runtime into `output`, an executable or a library.
 llvm::Error link(llvm::ArrayRef<std::string> objects, llvm::StringRef runtime,
-                 llvm::StringRef output, bool isShared);
+                 llvm::StringRef output, LinkKind kind);
 
 } // namespace tts
 

@@ -34,14 +34,8 @@ llvm::Error runPlanning(Compilation &compilation, StringRef input,
   const PlanningFlags &flags = compilation.getFlags();
   if (auto error = flags.check())
     return error;
-  Phase last = flags.stopAfter.empty() ? Phase::Rematerialize
-                                       : *parsePhase(flags.stopAfter);
-  if (flags.ranks > 1 && last > Phase::Rematerialize)
-    return badUsage("--stop-after",
-                    "'" + flags.stopAfter.getValue() +
-                        "' comes after Partition, which several ranks wait "
-                        "for until issue \"Many ranks\"",
-                    "stop after rematerialize or before, or use --ranks=1");
+  Phase last =
+      flags.stopAfter.empty() ? Phase::Partition : *parsePhase(flags.stopAfter);
   if (auto error = compilation.load(input))
     return error;
   if (auto error = compilation.differentiate())

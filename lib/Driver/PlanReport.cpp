@@ -43,9 +43,7 @@ void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
   const Exchange &exchange = compilation.getPlan().exchange;
   os << llvm::formatv(
       "  AllReduce of the gradients over {0}: {1} bytes a rank, {2:f4} s per "
-      "update; buffers of {3} bytes within overhead\n"
-      "  several ranks are planned, not yet built: the phases end before "
-      "Partition\n",
+      "update; buffers of {3} bytes within overhead\n",
       linkName(compilation), exchange.allReduceBytes, exchange.allReduceSeconds,
       exchange.bufferBytes);
 }

@@ -12,6 +12,7 @@
 #include "tts/Target/Cuda/Passes.h"
 #include "tts/Transforms/Differentiate/Passes.h"
 #include "tts/Transforms/Memory/Passes.h"
+#include "tts/Transforms/Partition/Passes.h"
 #include "tts/Transforms/Precision/Passes.h"
 #include "tts/Transforms/Remat/Passes.h"
 #include "tts/Transforms/Specialize/Passes.h"
@@ -30,6 +31,7 @@ void tts::registerPasses() {
   registerPrecisionPasses();
   registerRematPasses();
   registerUpdatePasses();
+  registerPartitionPasses();
   registerTtsToRtPasses();
   registerMemoryPasses();
   registerVerifyPasses();

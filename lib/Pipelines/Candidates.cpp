@@ -122,7 +122,8 @@ void Candidates::readSettings(const StepMeasure &shared) {
   settings.primitiveBytes = request.hardware.primitiveBytes;
   // The loader holds one update and fetches the next.
   settings.overheadBytes = request.hardware.processBytes +
-                           exchange.bufferBytes + 2 * batch * hostBytes;
+                           exchange.bufferBytes +
+                           2 * mostOfRank(batch, exchange.ranks) * hostBytes;
   for (auto &state : states)
     settings.persistentBytes += state.second;
   settings.classes = shared.live.classes;

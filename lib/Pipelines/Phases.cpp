@@ -10,6 +10,7 @@
 #include "tts/Target/Cpu/Passes.h"
 #include "tts/Transforms/Differentiate/Passes.h"
 #include "tts/Transforms/Memory/Passes.h"
+#include "tts/Transforms/Partition/Passes.h"
 #include "tts/Transforms/Precision/Passes.h"
 #include "tts/Transforms/Remat/Passes.h"
 #include "tts/Transforms/Specialize/Passes.h"
@@ -20,8 +21,8 @@ using namespace mlir;
 using namespace tts;
 
 static constexpr StringRef kPhaseNames[] = {
-    "differentiate", "plan",   "specialize", "precision",
-    "rematerialize", "select", "memory",     "lower"};
+    "differentiate", "plan",   "specialize", "precision", "rematerialize",
+    "partition",     "select", "memory",     "lower"};
 
 ArrayRef<StringRef> tts::getPhaseNames() { return kPhaseNames; }
 
@@ -68,6 +69,10 @@ void tts::buildPhase(Phase phase, OpPassManager &manager,
     manager.addPass(createTtsRematerialize());
     manager.addPass(createTtsMoveUpdate());
     addContract(manager, "rematerialize", options);
+    break;
+  case Phase::Partition:
+    manager.addPass(createTtsPartition());
+    addContract(manager, "partition", options);
     break;
   case Phase::Select:
     manager.addPass(cpu::createConv1dChoicePass());

@@ -261,7 +261,7 @@ LogicalResult Planner::finish(PlanResult &result) {
   result.stepSeconds = figures.stepSeconds;
   result.lowered = std::move(program);
   result.measure = std::move(measure);
-  result.hostBufferBytes = 2 * batch *
+  result.hostBufferBytes = 2 * mostOfRank(batch, request.ranks) *
                            *std::max_element(result.measure.hostBytes.begin(),
                                              result.measure.hostBytes.end());
   const auto &classes = result.measure.live.classes;
@@ -290,6 +290,12 @@ static void noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
     rows.push_back(builder.getDenseI64ArrayAttr(
         {t.transpose, t.rows, t.in, t.out, t.taps, t.productsNs, t.libraryNs}));
   module->setAttr(kConv1dTimesAttr, builder.getArrayAttr(rows));
+}
+
+static void noteRanks(ModuleOp module, int64_t ranks) {
+  if (ranks > 1)
+    module->setAttr(kRanksAttr,
+                    Builder(module.getContext()).getI64IntegerAttr(ranks));
 }
 
 /// What was pinned and, left to the planner, gives a plan; the least first.
@@ -342,6 +348,7 @@ static bool wouldFitInHalf(ModuleOp module, const PlanRequest &request,
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
   noteConvTimes(differentiated, request.hardware);
+  noteRanks(differentiated, request.ranks);
   if (auto split = findSplitBatch(differentiated, request))
     return emitError(split->place) << split->what << "; " << split->todo;
   if (auto refusal = findUpdateRefusal(differentiated, request))
@@ -373,11 +380,10 @@ void tts::notePlan(ModuleOp module, const PlanResult &result) {
   module->setAttr(kPlanAttr, result.plan);
   if (result.choice().updateInBackward)
     module->setAttr(kUpdateInBackwardAttr, UnitAttr::get(module.getContext()));
-  if (result.exchange.ranks > 1)
-    module->setAttr(
-        kRanksAttr,
-        Builder(module.getContext()).getI64IntegerAttr(result.exchange.ranks));
+  noteRanks(module, result.exchange.ranks);
 }
+
+int64_t tts::mostOfRank(int64_t share, int64_t ranks) { return share * ranks; }
 
 int64_t tts::shareOfBatch(int64_t batch, int64_t ranks) {
   return llvm::divideCeil(batch, ranks);

@@ -29,8 +29,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(folder, *flags, precision="fp16", log=None, code=0):
-    command = [folder / precision, f"--data={folder / 'corpus'}", "--seed=4", "--lr=2e-3", "--warmup=10", *flags]
+def run(folder, *flags, precision="fp16", log=None, code=0, lr="2e-3"):
+    command = [folder / precision, f"--data={folder / 'corpus'}", "--seed=4", f"--lr={lr}", "--warmup=10", *flags]
     done = subprocess.run([*command, f"--log-dir={log}"] if log else command, capture_output=True, text=True)
     assert done.returncode == code, done.stderr[-2000:]
     return done
@@ -43,10 +43,10 @@ def lines(log):
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_the_curve_is_that_of_f32(folder, tmp_path, precision):
-    """Twenty updates at a high rate: a batch's loss within 3 %, the mean of the last ten, where roundings average out,
-    within 1 %. And what was planned is what was used."""
+    """Twenty updates: a batch's loss within 3 %, the mean of the last ten, where roundings average out, within 1 %, at a
+    rate at which two runs that differ in roundings stay together. And what was planned is what was used."""
     for each in (precision, "fp32"):
-        run(folder, "--steps=20", precision=each, log=tmp_path / each)
+        run(folder, "--steps=20", precision=each, log=tmp_path / each, lr="1e-3")
     expected, found = ([row["loss"] for row in lines(tmp_path / each)] for each in ("fp32", precision))
     assert expected[-1] < 0.9 * expected[0], "a curve that does not fall proves little"
     np.testing.assert_allclose(found, expected, rtol=0.03)

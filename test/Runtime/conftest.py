@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from toy_run import BUILT, Finished
 
 from tts.data import shards
-
-ROOT = Path(__file__).resolve().parents[2]
-BUILT = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin")).parent / "test" / "bin"
 
 INPUTS = {"phones": {"dtype": "I32", "dims": ["text"]}, "mel": {"dtype": "F32", "dims": ["frames", 2]}}
 
@@ -61,24 +59,6 @@ def make_corpus(tmp_path):
 @pytest.fixture
 def corpus(make_corpus):
     return make_corpus()
-
-
-class Finished:
-    """What a run left: exit code, text, metrics."""
-
-    def __init__(self, done, log):
-        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
-        path = log / "metrics.jsonl"
-        self.lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        self.updates = [line for line in self.lines if "loss" in line]
-        self.validations = [line for line in self.lines if "val_loss" in line]
-
-    def refused(self, code, *words):
-        """One line `error: place: what; what to do` with these words, and that exit code."""
-        assert self.code == code, (self.code, self.err)
-        assert self.err.startswith("error: ") and self.err.count("\n") == 1 and "; " in self.err, self.err
-        for word in words:
-            assert word in self.err, self.err
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from conftest import BUILT, Finished
+from toy_run import BUILT, Finished
 
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 RANKS = BUILT / "tts-toy-ranks"
@@ -55,7 +54,8 @@ class Launched:
     def wait_for_update(self):
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            if self.log.exists() and "step" in (self.log / "metrics.jsonl").read_text():
+            metrics = self.log / "metrics.jsonl"
+            if metrics.exists() and "step" in metrics.read_text():
                 return
             time.sleep(0.05)
         self.process.kill()

@@ -18,6 +18,7 @@ enum class Phase {
   Specialize,
   Precision,
   Rematerialize,
+  Partition,
   Select,
   Memory,
   Lower,

@@ -9,10 +9,6 @@
 
 namespace tts {
 
-/// i64: the data replicas that the plan is for, where they are several; set by
-/// Plan. `tts.batch` is theirs together.
-inline constexpr llvm::StringLiteral kRanksAttr = "tts.ranks";
-
 /// What the planner must keep to; batch and buckets stand on the module.
 struct PlanRequest {
   plan::Hardware hardware;
@@ -103,6 +99,10 @@ void notePlan(mlir::ModuleOp module, const PlanResult &result);
 
 /// A rank's part of the batch, the largest where they differ.
 int64_t shareOfBatch(int64_t batch, int64_t ranks);
+
+/// The most utterances of one update that a rank may get, whose shards last
+/// longer than the others' at an epoch's end: all of them.
+int64_t mostOfRank(int64_t share, int64_t ranks);
 
 /// One line: smallest feasible budget, what binds, the cheapest way out.
 std::string explainInfeasible(const PlanResult &result);

@@ -24,7 +24,8 @@ using namespace tts;
 namespace {
 
 /// What the runtime resolves by name.
-constexpr llvm::StringLiteral kLibraryFunctions[] = {"rt.gemm", "rt.conv1d"};
+constexpr llvm::StringLiteral kLibraryFunctions[] = {"rt.gemm", "rt.conv1d",
+                                                     "rt.all_reduce"};
 
 constexpr llvm::StringLiteral kProgramNames[] = {
     "zero", "denominators", "forward", "backward", "update", "eval", "infer"};

@@ -54,6 +54,7 @@ void populateGroupedConvolutionPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
 void populateCrossEntropyPatterns(mlir::RewritePatternSet &patterns);
 void populateRotaryPatterns(mlir::RewritePatternSet &patterns);
+void populateCollectivePatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tts
 

@@ -31,6 +31,7 @@ struct Select : tts::impl::TtsSelectBase<Select> {
     populateAttentionPatterns(patterns);
     populateCrossEntropyPatterns(patterns);
     populateRotaryPatterns(patterns);
+    populateCollectivePatterns(patterns);
     FrozenRewritePatternSet contractions(std::move(patterns));
     for (func::FuncOp program : programs) {
       if (failed(checkStatic(program)))

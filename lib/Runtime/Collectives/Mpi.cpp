@@ -12,12 +12,12 @@
 #include "Runtime/Collectives/World.h"
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
-#include <csignal>
 #include <string>
 #include <unistd.h>
 #include <vector>

@@ -10,8 +10,7 @@ namespace tts::rt {
 
 namespace {
 
-template <typename T>
-void addTo(void *to, const void *from, uint64_t count) {
+template <typename T> void addTo(void *to, const void *from, uint64_t count) {
   T *a = static_cast<T *>(to);
   const T *b = static_cast<const T *>(from);
   for (uint64_t i = 0; i < count; ++i)
@@ -84,8 +83,7 @@ Ring::Span Ring::chunk(int64_t index) const {
 
 /// Sends one span to the next rank and takes one from the rank before, message
 /// by message; the next one is under way while one is taken.
-template <typename Take>
-void Ring::pass(Span out, Span in, Take take) const {
+template <typename Take> void Ring::pass(Span out, Span in, Take take) const {
   int n = transport.ranks(), rank = transport.rank();
   uint64_t bytes = pieces.elementBytes(), most = messageElements;
   uint64_t count = (std::max(out.size(), in.size()) + most - 1) / most;
@@ -100,9 +98,9 @@ void Ring::pass(Span out, Span in, Take take) const {
     if (k < count) {
       Span sent = part(out, k), taken = part(in, k);
       pieces.copyOut(sent.first, sent.size(), buffer(k, 0));
-      transport.start(int(k % 2), {(rank + 1) % n, buffer(k, 0),
-                                   sent.size() * bytes, (rank + n - 1) % n,
-                                   buffer(k, 1), taken.size() * bytes});
+      transport.start(int(k % 2),
+                      {(rank + 1) % n, buffer(k, 0), sent.size() * bytes,
+                       (rank + n - 1) % n, buffer(k, 1), taken.size() * bytes});
     }
     if (k > 0) {
       transport.wait(int((k - 1) % 2));

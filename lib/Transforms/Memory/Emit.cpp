@@ -30,7 +30,9 @@ static uint32_t getClass(const Storage &storage) {
   case Role::Stash:
   case Role::Output:
   case Role::None:
-    return storage.isScratch ? TTS_CLASS_WORKSPACE : TTS_CLASS_ACTIVATIONS;
+    return storage.isMessages  ? TTS_CLASS_COLLECTIVES
+           : storage.isScratch ? TTS_CLASS_WORKSPACE
+                               : TTS_CLASS_ACTIVATIONS;
   }
   llvm_unreachable("a role without a class");
 }
@@ -133,6 +135,8 @@ private:
       return emitGemm(program, gemm);
     if (auto conv = dyn_cast<rt::Conv1dOp>(op))
       return emitConv1d(program, conv);
+    if (auto reduce = dyn_cast<rt::AllReduceOp>(op))
+      return emitAllReduce(program, reduce);
     auto launch = cast<rt::LaunchOp>(op);
     SmallVector<Attribute> operands;
     for (auto [index, operand] : llvm::enumerate(launch.getOperands())) {
@@ -202,6 +206,14 @@ private:
             int64_t(conv.getLeft()), conv.getTranspose(),
             getDType(y.getElementType()), bool(conv.getC()),
             bool(conv.getBias()), scratch});
+  }
+
+  void emitAllReduce(Program &program, rt::AllReduceOp reduce) {
+    SmallVector<Attribute> operands;
+    for (Value value : reduce.getValues())
+      operands.push_back(getWhole(program, value, TTS_READ_WRITE));
+    addScratch(program, reduce, operands);
+    create(reduce.getLoc(), "rt.all_reduce", operands, {});
   }
 
   /// The bytes of scratch of a library call, which become its last operand;

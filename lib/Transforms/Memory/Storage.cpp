@@ -16,7 +16,7 @@ int64_t memory::getBytes(RankedTensorType type) {
 bool memory::isView(Operation *op) { return isa<rt::AliasOp, rt::SliceOp>(op); }
 
 bool memory::isEntry(Operation *op) {
-  return isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp>(op);
+  return isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::AllReduceOp>(op);
 }
 
 Value memory::getOverwritten(Operation *op, unsigned index) {
@@ -24,6 +24,8 @@ Value memory::getOverwritten(Operation *op, unsigned index) {
     return gemm.getC();
   if (auto conv = dyn_cast<rt::Conv1dOp>(op))
     return conv.getC();
+  if (auto reduce = dyn_cast<rt::AllReduceOp>(op))
+    return reduce.getValues()[index];
   if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     int64_t operand = launch.getTied()[index];
     return operand < 0 ? Value() : launch.getOperands()[operand];
@@ -138,6 +140,7 @@ void StorageTable::assignOp(Program &program, Operation *op) {
                                       IntegerType::get(op->getContext(), 8));
     Storage *scratch = create(op->getLoc(), type);
     scratch->isScratch = true;
+    scratch->isMessages = isa<rt::AllReduceOp>(op);
     program.scratch[op] = scratch;
   }
 }

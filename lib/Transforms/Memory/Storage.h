@@ -44,6 +44,7 @@ struct Storage {
   int64_t end = -1;            ///< last one, inclusive
   int timeline = -1;           ///< -1: persistent
   bool isScratch = false;
+  bool isMessages = false;       ///< scratch for what is sent to other ranks
   Storage *mergedInto = nullptr; ///< an operand whose bytes it takes over
 
   bool isPersistent() const {

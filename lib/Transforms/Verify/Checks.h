@@ -55,6 +55,9 @@ llvm::LogicalResult checkGradients(mlir::ModuleOp module);
 llvm::LogicalResult checkStaticShapes(mlir::ModuleOp module);
 /// Floats are of the plan's element type.
 llvm::LogicalResult checkElementTypes(mlir::ModuleOp module);
+/// Where there are several ranks, `update` reads each gradient in one
+/// all_reduce and nowhere else.
+llvm::LogicalResult checkReducedOnce(mlir::ModuleOp module);
 /// Programs hold launches, library calls and views only.
 llvm::LogicalResult checkOnlyRtOps(mlir::ModuleOp module);
 /// Programs are entries, every operand lies inside its buffer and the arena.

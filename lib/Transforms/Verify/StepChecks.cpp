@@ -71,11 +71,35 @@ LogicalResult tts::checkElementTypes(ModuleOp module) {
   });
 }
 
+LogicalResult tts::checkReducedOnce(ModuleOp module) {
+  auto ranks = module->getAttrOfType<IntegerAttr>(kRanksAttr);
+  if (!ranks || ranks.getInt() == 1)
+    return success();
+  for (func::FuncOp program : getPrograms(module)) {
+    auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
+    if (kind.getValue() != "update")
+      continue;
+    for (BlockArgument argument : program.getArguments()) {
+      auto gradient = program.getArgAttrOfType<StringAttr>(
+          argument.getArgNumber(), kGradientAttr);
+      if (!gradient || argument.use_empty())
+        continue;
+      if (!argument.hasOneUse() ||
+          !isa<AllReduceOp>(*argument.getUsers().begin()))
+        return program.emitError()
+               << "the gradient of '" << gradient.getValue()
+               << "' is not summed over the ranks exactly once before it is "
+                  "read; run tts-partition";
+    }
+  }
+  return success();
+}
+
 LogicalResult tts::checkOnlyRtOps(ModuleOp module) {
   for (func::FuncOp program : getPrograms(module))
     for (Operation &op : program.getBody().front().without_terminator())
-      if (!isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::EmptyOp, rt::SliceOp,
-               rt::AliasOp>(op))
+      if (!isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::AllReduceOp,
+               rt::EmptyOp, rt::SliceOp, rt::AliasOp>(op))
         return emitError(op.getLoc())
                << "'" << op.getName()
                << "' is neither a launch nor a library call; tts-select "

@@ -1,8 +1,8 @@
 //===- RingTest.cpp - sums over ranks that are threads --------------------===//
 
+#include "Runtime/Collectives/Ring.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Collectives/Launch.h"
-#include "Runtime/Collectives/Ring.h"
 #include "Runtime/Collectives/World.h"
 #include <condition_variable>
 #include <cstring>
@@ -164,8 +164,8 @@ TEST(Ring, RefusesWhatItCannotSum) {
   EXPECT_THROW(Pieces({}, TTS_I32), Error);
   onRanks(1, [](int, std::unique_ptr<Transport> transport) {
     float value = 0;
-    EXPECT_THROW(
-        Ring(*transport, Pieces({{&value, 1}}, TTS_F32), nullptr, 15), Error);
+    EXPECT_THROW(Ring(*transport, Pieces({{&value, 1}}, TTS_F32), nullptr, 15),
+                 Error);
   });
 }
 

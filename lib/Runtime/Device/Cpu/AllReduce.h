@@ -21,9 +21,7 @@ public:
   void run(dnnl_stream_t, void *const *) const override { ring.allReduce(); }
   /// All ranks rehearse the same table, so they meet here as well: what MPI
   /// allocates for its first messages it allocates now.
-  void runOne(dnnl_stream_t, void *const *) const override {
-    ring.allReduce();
-  }
+  void runOne(dnnl_stream_t, void *const *) const override { ring.allReduce(); }
   const char *implementation() const override { return "ring"; }
 
 private:

@@ -143,6 +143,14 @@ def Rt_Conv1dOp : Rt_Op<"conv1d", [Pure, AttrSizedOperandSegments]> {
   }];
 }
 
+def Rt_AllReduceOp : Rt_Op<"all_reduce", [Pure]> {
+  let summary = "each value becomes its sum over all ranks, in its own storage";
+  let description = "`rt.scratch` has the bytes of the room for messages.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let results = (outs Variadic<AnyRankedTensor>:$sums);
+  let assemblyFormat = "$values attr-dict `:` functional-type($values, $sums)";
+}
+
 def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "one program of the timeline after Memory: entries in order";
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$kind, I64Attr:$bucket);

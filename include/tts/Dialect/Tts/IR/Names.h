@@ -64,6 +64,9 @@ inline constexpr llvm::StringLiteral kUnfusedAttr = "tts.unfused";
 /// Array of strings: the parameters that programs read in the plan's half type;
 /// the update keeps a copy of each.
 inline constexpr llvm::StringLiteral kHalfCopiesAttr = "tts.half_copies";
+/// i64: the data replicas that the plan is for, where they are several; set by
+/// Plan. `tts.batch` is theirs together.
+inline constexpr llvm::StringLiteral kRanksAttr = "tts.ranks";
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
 

@@ -11,5 +11,6 @@ include "tts/Dialect/Tts/IR/BatchNormOps.td"
 include "tts/Dialect/Tts/IR/LossOps.td"
 include "tts/Dialect/Tts/IR/OptimizerOps.td"
 include "tts/Dialect/Tts/IR/RandomOps.td"
+include "tts/Dialect/Tts/IR/CollectiveOps.td"
 
 #endif // TTS_DIALECT_TTS_IR_TTSOPS_TD

@@ -1,0 +1,100 @@
+"""A compiled model on several ranks: the curve of one rank, the certificate's promises on each, the bytes of a ring."""
+
+import json
+import os
+
+import pytest
+from test_budget import TOOLS, check_final_line, compile_model, python, run
+from test_ranks import MPIRUN
+
+from tts.runtime import RuntimeFailure, Session
+
+BUDGET = 256 << 20
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """The tiny model without EMA, with dropout, and a corpus with its buckets."""
+    folder = tmp_path_factory.mktemp("ranks")
+    corpus = folder / "corpus"
+    python("tts.data", "synthetic", f"--out={corpus}", "--utterances=60", "--seed=3")
+    size = ("--size=tiny", "--batch=12", f"--corpus={corpus}")
+    python("tts.models.fastspeech2", *size, "-o", folder / "model.mlir")
+    return folder
+
+
+def train(folder, name, ranks, *flags):
+    """Metrics of a run of `name`, which was compiled for so many ranks."""
+    log = folder / f"log-{name}"
+    launch = [*MPIRUN, "-n", str(ranks)] if ranks > 1 else []
+    done = run(
+        *launch,
+        folder / name,
+        f"--data={folder / 'corpus'}",
+        "--steps=4",
+        "--seed=1",
+        "--eval-every=4",
+        f"--log-dir={log}",
+        *flags,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def alone(material):
+    assert compile_model(material, BUDGET, "alone", "--micro-batch=4").returncode == 0
+    return train(material, "alone", 1)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "flags"),
+    [(2, ["--micro-batch=4"]), (3, ["--micro-batch=2"]), (2, ["--micro-batch=4", "--remat=full"])],
+    ids=["2", "3", "2-remat"],
+)
+def test_ranks_train_as_one(material, alone, ranks, flags):
+    name = f"train{ranks}{len(flags)}"
+    compiled = compile_model(material, BUDGET, name, f"--ranks={ranks}", *flags)
+    assert compiled.returncode == 0, compiled.stderr
+    plan_file = material / f"{name}.plan.json"
+    proof = run(TOOLS / "tts-check", plan_file, "--executable", material / name)
+    assert proof.returncode == 0, proof.stdout + proof.stderr
+
+    lines = train(material, name, ranks)
+    for one, many in zip(alone[:-1], lines[:-1], strict=True):
+        for key in ("loss", "val_loss"):
+            if key in one:
+                assert many[key] == pytest.approx(one[key], rel=1e-6)
+        assert one["utterances"] == many["utterances"]
+
+    plan, final = json.loads(plan_file.read_text()), lines[-1]
+    assert plan["ranks"] == len(final["ranks"]) == ranks and plan["classes"]["collectives"] >= 0
+    for rank in final["ranks"]:
+        check_final_line({"final": True, **rank}, BUDGET)
+        assert rank["planned_peak_bytes"] == plan["peak_bytes"]
+    # (N - 1)/N x 2P on average, whatever the chunks; what a chunk is more or less is an element.
+    gradients = plan["classes"]["gradients"]
+    sent = [rank["bytes_sent"] for rank in final["ranks"]]
+    assert sum(sent) == 4 * 2 * (ranks - 1) * gradients
+    assert max(sent) - min(sent) <= 4 * 4 * 2 * (ranks - 1)
+
+
+def test_another_launch_is_a_usage_error(material):
+    assert compile_model(material, BUDGET, "two", "--ranks=2").returncode == 0
+    data = f"--data={material / 'corpus'}"
+    done = run(material / "two", data, "--steps=1")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: launch: 1 rank was started, the program is planned for 2; "
+        "start it with mpirun -n 2, or recompile with another --ranks\n"
+    )
+    three = run(*MPIRUN, "-n", "3", material / "two", data, "--steps=1", timeout=120)
+    assert three.returncode == 2 and "3 ranks were started, the program is planned for 2" in three.stderr
+
+
+def test_a_library_of_several_ranks_says_why_it_does_not_run_alone(material):
+    assert compile_model(material, BUDGET, "two.so", "--ranks=2").returncode == 0
+    with pytest.raises(RuntimeFailure, match="it sums over ranks, but there is one"):
+        Session(material / "two.so")
