@@ -83,7 +83,7 @@ def shuffle(items: list, key: int):
 
 
 def epoch_order(split: Split, seed: int, epoch: int) -> list[int]:
-    """Shards in a seeded order, round-robin; inside each a seeded permutation."""
+    """Shards round-robin, in an order of the seed alone; inside each a permutation of seed and epoch."""
     shards, start = [], split.first
     for number, size in enumerate(split.shard_sizes):
         members = list(range(start, start + size))
@@ -91,7 +91,7 @@ def epoch_order(split: Split, seed: int, epoch: int) -> list[int]:
         shards.append(members)
         start += size
     order = list(range(len(shards)))
-    shuffle(order, hash_key(seed, np.array([epoch, WORD], "<u8").tobytes()))
+    shuffle(order, hash_key(seed, np.array([0, WORD], "<u8").tobytes()))
     longest = max(map(len, shards))
     return [shards[s][turn] for turn in range(longest) for s in order if turn < len(shards[s])]
 
