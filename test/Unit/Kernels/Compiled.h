@@ -37,7 +37,7 @@ struct Gemm {
   int64_t m, n, k, lda, ldb, ldc;
   bool transposeA, transposeB;
   int64_t beta, batch = 1, strideA = 0, strideB = 0, strideC = 0;
-  std::string elementC; ///< of C, if not the same
+  std::string elementC = ""; ///< of C, if not the same
 };
 
 /// A module of kernels, taken through tts-to-kernels, the CPU pipeline and

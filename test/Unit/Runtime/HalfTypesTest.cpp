@@ -66,10 +66,12 @@ TEST(HalfTypes, F16RoundsToNearestEven) {
 
 TEST(HalfTypes, EveryHalfNumberSurvives) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    if (!std::isnan(fromBf16(uint16_t(bits))))
+    if (!std::isnan(fromBf16(uint16_t(bits)))) {
       ASSERT_EQ(toBf16(fromBf16(uint16_t(bits))), bits);
-    if (!std::isnan(fromF16(uint16_t(bits))))
+    }
+    if (!std::isnan(fromF16(uint16_t(bits)))) {
       ASSERT_EQ(toF16(fromF16(uint16_t(bits))), bits);
+    }
   }
 }
 

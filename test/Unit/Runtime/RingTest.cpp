@@ -126,9 +126,10 @@ template <typename T> void checkSums(const RingCase &c, TtsDType dtype) {
   for (uint64_t bytes : sent)
     all += bytes;
   EXPECT_EQ(all, 2 * uint64_t(c.ranks - 1) * elements * sizeof(T));
-  if (elements % uint64_t(c.ranks) == 0)
+  if (elements % uint64_t(c.ranks) == 0) {
     for (uint64_t bytes : sent)
       EXPECT_EQ(bytes, all / uint64_t(c.ranks));
+  }
 }
 
 TEST_P(EveryRing, EveryElementIsItsSum) {
