@@ -73,6 +73,14 @@ def test_below_the_smallest_budget_is_refused(material, smallest):
     assert f"smallest feasible budget: {smallest} bytes" in refused.stderr
 
 
+def test_a_bucket_shorter_than_a_convolution_is_proved(material):
+    """Taps of 9 that no row of 4 phones reaches have a gradient, too: zero, and written."""
+    short = compile_model(material, "1G", "short", "--bucket=text=4,frames=12")
+    assert short.returncode == 0, short.stderr
+    proof = run(TOOLS / "tts-check", material / "short.plan.json", "--executable", material / "short")
+    assert proof.returncode == 0, proof.stdout + proof.stderr
+
+
 def final_line(log):
     return json.loads((log / "metrics.jsonl").read_text().splitlines()[-1])
 

@@ -157,11 +157,15 @@ struct LowerConv1dFilterGrad : OpRewritePattern<Conv1dFilterGradOp> {
     if (op.getGroups() > 1)
       return failure();
     Shape s(op.getX(), op.getDy(), typeOf(op.getDw()));
-    Value dw = op.getAcc();
+    SmallVector<Tap> taps = getTaps(s.taps, op.getLeft(), s.time);
+    // A tap that reaches no row of so short a sequence adds zero. That is
+    // written, too, so that a gradient without a product is seen as a fault.
+    bool reachesAll = static_cast<int64_t>(taps.size()) == s.taps;
+    Value dw = reachesAll ? op.getAcc() : Value();
     if (!dw)
       dw = FullOp::create(rewriter, op.getLoc(), op.getDw().getType(),
                           rewriter.getF64FloatAttr(0));
-    for (const Tap &tap : getTaps(s.taps, op.getLeft(), s.time)) {
+    for (const Tap &tap : taps) {
       auto [rows, batch] = s.fold(tap);
       Product product{s.in, s.out, rows};
       product.transposeA = true;
@@ -175,6 +179,8 @@ struct LowerConv1dFilterGrad : OpRewritePattern<Conv1dFilterGradOp> {
       dw = emitProduct(rewriter, op.getLoc(), op.getX(), op.getDy(), dw,
                        product);
     }
+    if (op.getAcc() && !reachesAll)
+      dw = AccumulateOp::create(rewriter, op.getLoc(), op.getAcc(), dw);
     rewriter.replaceOp(op, dw);
     return success();
   }

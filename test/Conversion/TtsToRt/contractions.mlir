@@ -45,6 +45,20 @@ func.func @filter_grad(%acc: tensor<1x8x4xf32> {tts.gradient = "w"}, %x: tensor<
   return %dw : tensor<1x8x4xf32>
 }
 
+// Two rows reach three taps of five; the others' gradient is zero and is written, too (tts-check wants every byte of a gradient).
+// CHECK-LABEL: func.func @short_filter_grad(
+// CHECK-SAME: %[[ACC:.*]]: tensor<5x8x4xf32>
+// CHECK: %[[ZERO:.*]] = rt.launch @full_5x8x4xf32
+// CHECK-COUNT-3: rt.gemm
+// CHECK-NOT: rt.gemm
+// CHECK: rt.launch @accumulate_5x8x4xf32(%[[ACC]], %{{.*}}) {{.*}}tied = array<i64: 0>
+func.func @short_filter_grad(%acc: tensor<5x8x4xf32> {tts.gradient = "w"}, %x: tensor<2x2x8xf32> {tts.input = "x"},
+                             %dy: tensor<2x2x4xf32> {tts.input = "dy"})
+    -> (tensor<5x8x4xf32> {tts.gradient = "w"}) attributes {tts.program = "backward"} {
+  %dw = tts.conv1d_filter_grad %x, %dy into %acc : tensor<5x8x4xf32> {left = 2} : tensor<2x2x8xf32>, tensor<2x2x4xf32> to tensor<5x8x4xf32>
+  return %dw : tensor<5x8x4xf32>
+}
+
 // With groups the rows of all utterances, two more each, are one run: a product per tap, its batch over the groups.
 // CHECK-LABEL: func.func @groups(
 // CHECK: %[[P:.*]] = rt.launch @pad_time_3x7x8xf32
