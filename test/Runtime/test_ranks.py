@@ -144,6 +144,47 @@ def test_a_lost_rank_ends_the_others(launch, how, victim):
     assert f"error: rank {1 - victim}: rank {victim} has not been heard of" in done.err, done.err
 
 
+@pytest.mark.parametrize("shard_count", [4, 2])
+def test_uneven_shares_neither_hang_nor_lose(train, make_corpus, launch, shard_count):
+    """Report 11: 10 utterances on 4 ranks; with 2 shards half of the ranks have none at all."""
+    few = make_corpus(list(range(3, 13)), name="few", shard_count=shard_count, validation=3)
+    flags = ("--steps=5", "--eval-every=5")
+    alone, together = train(*flags, data=few.folder), launch(4, *flags, data=few.folder).wait()
+    assert alone.code == together.code == 0, together.err
+    for one, many in zip(alone.lines[:-1], together.lines[:-1], strict=True):
+        assert many["utterances"] == one["utterances"] and many.get("frames") == one.get("frames")
+        for key in ("loss", "val_loss"):
+            assert (key in many) == (key in one)
+            if key in one:
+                assert many[key] == pytest.approx(one[key], rel=1e-6)
+    read = [rank["corpus_bytes_read"] for rank in together.lines[-1]["ranks"]]
+    assert read.count(0) == max(0, 4 - shard_count), read
+
+
+SLOW_DISK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+int fsync(int file) {
+  sleep(2);
+  return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(file);
+}
+"""
+
+
+def test_a_slow_save_is_no_lost_rank(launch, tmp_path):
+    """Report 12: the others wait for the rank that saves, however long that takes."""
+    (tmp_path / "slow.c").write_text(SLOW_DISK)
+    library = tmp_path / "slow.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "slow.c", "-ldl"], check=True)
+    slow = {"LD_PRELOAD": str(library), "TTS_RANK_TIMEOUT": "1.5"}
+    start = time.monotonic()
+    done = launch(2, "--steps=2", f"--checkpoint-dir={tmp_path / 'kept'}", "--checkpoint-every=1", env=slow).wait()
+    assert time.monotonic() - start > 4, "the disk was not slow"
+    assert done.code == 0 and len(done.updates) == 2, done.err
+    assert "error:" not in done.err, done.err
+
+
 def test_a_failing_rank_names_itself_and_ends_the_others(make_corpus, launch):
     poisoned = make_corpus(name="poisoned", poison="t0007")
     done = launch(2, "--steps=100", data=poisoned.folder, recovery=False).wait()
