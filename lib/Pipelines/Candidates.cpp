@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Threading.h"
 #include "tts-runtime/Format.h"
+#include "tts/Analysis/BucketPrograms.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 
 using namespace mlir;
@@ -41,14 +42,7 @@ LogicalResult Candidates::findRungs(int64_t index) {
   (*copy)->setAttr(kPlanAttr, planOf(microBatches, {}));
   if (failed(runPhases(*copy, Phase::Specialize, Phase::Precision, options)))
     return failure();
-  func::FuncOp forward, backward;
-  for (auto program : copy->getOps<func::FuncOp>()) {
-    auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
-    if (kind && kind.getValue() == "forward")
-      forward = program;
-    if (kind && kind.getValue() == "backward")
-      backward = program;
-  }
+  auto [forward, backward] = getBucketPrograms(*copy)[index];
   if (!forward || !backward)
     return success();
   const plan::Hardware &hardware = request.hardware;

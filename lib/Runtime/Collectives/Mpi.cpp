@@ -10,9 +10,9 @@
 
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Collectives/World.h"
+#include "Runtime/Memory/SmallThread.h"
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mpi.h>
@@ -82,18 +82,7 @@ Watch::Watch(int rank, int ranks) : rank(rank), peers(size_t(ranks)) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   for (Peer &peer : peers)
     peer.seen = Clock::now();
-  sigset_t all, before; // signals are the main thread's
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 << 10);
-  int error = pthread_create(&thread, &attributes, enter, this);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error)
-    throw Error(Exit::Refused, "ranks", "the watch's thread does not start",
-                "raise the limit on threads");
+  thread = startSmallThread(enter, this, "watch over the ranks");
 }
 
 Watch::~Watch() {

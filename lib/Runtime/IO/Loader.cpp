@@ -7,9 +7,9 @@
 
 #include "Runtime/IO/Loader.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Memory/SmallThread.h"
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -66,21 +66,7 @@ Loader::Loader(const Corpus &corpus, const Manifest &manifest, uint64_t seed,
   order.seek(start);
   allocate();
 
-  // Signals are the main thread's; a small stack keeps the address space tight.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 << 10);
-  int error = pthread_create(&thread, &attributes, enter, this);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error)
-    throw Error(Exit::Refused, "loader",
-                std::string("its thread does not start (") +
-                    std::strerror(error) + ")",
-                "raise the limit on threads");
+  thread = startSmallThread(enter, this, "loader");
   started = true;
 }
 

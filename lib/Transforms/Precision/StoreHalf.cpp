@@ -1,13 +1,13 @@
 //===- StoreHalf.cpp - f32 activations kept in half until backward --------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tts/Analysis/BucketPrograms.h"
 #include "tts/Analysis/OpNames.h"
 #include "tts/Analysis/Recomputable.h"
 #include "tts/Analysis/Storable.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "tts/Transforms/Precision/Passes.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -19,11 +19,6 @@ namespace tts {
 } // namespace tts
 
 namespace {
-/// The forward and backward program of one bucket.
-struct Pair {
-  func::FuncOp forward, backward;
-};
-
 Type withElement(Value value, Type element) {
   return cast<RankedTensorType>(value.getType()).clone(element);
 }
@@ -38,7 +33,7 @@ Location nameBehind(Value value, StringRef suffix) {
 /// Rewrites one pair of programs, value by value.
 class HalfStash {
 public:
-  explicit HalfStash(Pair programs)
+  explicit HalfStash(BucketPrograms programs)
       : forward(programs.forward), backward(programs.backward) {
     // A contraction's result is in memory anyway: waiting for it breaks no
     // fusion group.
@@ -187,23 +182,12 @@ struct StoreHalf : tts::impl::TtsStoreHalfBase<StoreHalf> {
     }
     if (!plan.getStore())
       return;
-    llvm::MapVector<int64_t, Pair> buckets;
-    for (auto program : module.getOps<func::FuncOp>()) {
-      auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
-      auto bucket = program->getAttrOfType<IntegerAttr>(kBucketAttr);
-      if (!kind || !bucket)
-        continue;
-      if (kind.getValue() == "forward")
-        buckets[bucket.getInt()].forward = program;
-      if (kind.getValue() == "backward")
-        buckets[bucket.getInt()].backward = program;
-    }
-    for (auto [bucket, programs] : buckets)
+    for (auto [bucket, programs] : getBucketPrograms(module))
       if (failed(store(programs, plan, bucket)))
         return signalPassFailure();
   }
 
-  LogicalResult store(Pair programs, PlanAttr plan, int64_t bucket) {
+  LogicalResult store(BucketPrograms programs, PlanAttr plan, int64_t bucket) {
     ArrayRef<Attribute> items = plan.getStore(bucket);
     if (items.empty())
       return success();

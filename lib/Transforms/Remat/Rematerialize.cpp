@@ -2,12 +2,12 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "tts/Analysis/BucketPrograms.h"
 #include "tts/Analysis/OpNames.h"
 #include "tts/Analysis/Recomputable.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "tts/Transforms/Remat/Passes.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -23,18 +23,13 @@ static constexpr StringLiteral kSharedRoles[] = {kParamAttr, kHalfCopyAttr,
                                                  kInputAttr, kScalarAttr};
 
 namespace {
-/// The forward and backward program of one bucket.
-struct Pair {
-  func::FuncOp forward, backward;
-};
-
 /// Ops of forward, each to be cloned in front of an op of backward; in order.
 using Clones = SmallVector<std::pair<Operation *, Operation *>>;
 
 class Rematerializer {
 public:
   /// `storesHalf`: casts among what forward keeps are those of tts-store-half.
-  Rematerializer(Pair programs, const Clones &clones, bool storesHalf)
+  Rematerializer(BucketPrograms programs, const Clones &clones, bool storesHalf)
       : forward(programs.forward), backward(programs.backward), clones(clones),
         storesHalf(storesHalf) {}
 
@@ -284,25 +279,14 @@ struct Rematerialize : tts::impl::TtsRematerializeBase<Rematerialize> {
     }
     if (!plan.getRecompute())
       return;
-    llvm::MapVector<int64_t, Pair> buckets;
-    for (auto program : module.getOps<func::FuncOp>()) {
-      auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
-      auto bucket = program->getAttrOfType<IntegerAttr>(kBucketAttr);
-      if (!kind || !bucket)
-        continue;
-      if (kind.getValue() == "forward")
-        buckets[bucket.getInt()].forward = program;
-      if (kind.getValue() == "backward")
-        buckets[bucket.getInt()].backward = program;
-    }
-    for (auto [bucket, programs] : buckets)
+    for (auto [bucket, programs] : getBucketPrograms(module))
       if (failed(rematerialize(programs, plan.getRecompute(bucket),
                                !plan.getStore(bucket).empty())))
         return signalPassFailure();
   }
 
-  LogicalResult rematerialize(Pair programs, ArrayRef<Attribute> recompute,
-                              bool storesHalf) {
+  LogicalResult rematerialize(BucketPrograms programs,
+                              ArrayRef<Attribute> recompute, bool storesHalf) {
     if (recompute.empty())
       return success();
     OpNames ops(programs.forward.getBody().front());
