@@ -88,5 +88,6 @@ Error tts::link(ArrayRef<std::string> objects, StringRef runtime,
     return Error::success();
   return badInput("c++",
                   "linking failed: " + (message.empty() ? fault : message),
-                  "install libdnnl-dev and g++ as scripts/setup.sh does");
+                  "install g++, libdnnl-dev and libopenmpi-dev as "
+                  "scripts/setup.sh does");
 }

@@ -176,6 +176,8 @@ public:
 private:
   /// A stretch of code whose computed values do not outlive it.
   class Scope;
+  Values fullChunks(mlir::Value from, mlir::Value to, mlir::ValueRange carried,
+                    Body body);
   using Memo = llvm::SmallVector<
       std::pair<std::pair<mlir::Value, Position>, mlir::Value>>;
 

@@ -61,6 +61,21 @@ Emitter::loop(Value from, Value to, ValueRange carried,
   return Values(loop.getResults());
 }
 
+/// Chunks without a mask, in a loop.
+Emitter::Values Emitter::fullChunks(Value from, Value to, ValueRange carried,
+                                    Body body) {
+  auto loop = scf::ForOp::create(b, from, to, index(kLanes), carried);
+  Scope scope(*this, Scope::Chunk, loop);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  firstColumn = loop.getInductionVar();
+  mask = nullptr;
+  Values next = body(loop.getRegionIterArgs());
+  if (!carried.empty())
+    scf::YieldOp::create(b, next);
+  return Values(loop.getResults());
+}
+
 Emitter::Values Emitter::chunks(int64_t columns, ValueRange carried,
                                 Body body) {
   int64_t full = columns / kLanes, rest = columns % kLanes;
@@ -72,17 +87,7 @@ Emitter::Values Emitter::chunks(int64_t columns, ValueRange carried,
     mask = nullptr;
     state = body(state);
   } else if (full > 1) {
-    auto loop = scf::ForOp::create(b, index(0), index(full * kLanes),
-                                   index(kLanes), state);
-    Scope scope(*this, Scope::Chunk, loop);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    firstColumn = loop.getInductionVar();
-    mask = nullptr;
-    Values next = body(loop.getRegionIterArgs());
-    if (!state.empty())
-      scf::YieldOp::create(b, next);
-    state = Values(loop.getResults());
+    state = fullChunks(index(0), index(full * kLanes), state, body);
   }
   if (rest) {
     Scope scope(*this, Scope::Chunk, anchor);
@@ -98,17 +103,7 @@ Emitter::Values Emitter::chunksBetween(Value from, Value to, ValueRange carried,
   Value rest = arith::RemUIOp::create(b, arith::SubIOp::create(b, to, from),
                                       index(kLanes));
   Value full = arith::SubIOp::create(b, to, rest);
-  auto loop = scf::ForOp::create(b, from, full, index(kLanes), carried);
-  {
-    Scope scope(*this, Scope::Chunk, loop);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    firstColumn = loop.getInductionVar();
-    mask = nullptr;
-    Values next = body(loop.getRegionIterArgs());
-    if (!carried.empty())
-      scf::YieldOp::create(b, next);
-  }
+  Values state = fullChunks(from, full, carried, body);
   Value isPartial =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ne, rest, index(0));
   auto branch =
@@ -120,12 +115,12 @@ Emitter::Values Emitter::chunksBetween(Value from, Value to, ValueRange carried,
   mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                iota(integer(b.getI32Type(), 0)),
                                splat(toI32(rest)));
-  Values last = body(loop.getResults());
+  Values last = body(state);
   if (carried.empty())
     return {};
   scf::YieldOp::create(b, last);
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loop.getResults());
+  scf::YieldOp::create(b, state);
   return Values(branch.getResults());
 }
 
