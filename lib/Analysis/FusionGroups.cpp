@@ -2,7 +2,7 @@
 
 #include "tts/Analysis/FusionGroups.h"
 #include "GroupGraph.h"
-#include "SideBySide.h"
+#include "ManyTensors.h"
 #include "tts/Analysis/Epilogues.h"
 #include "tts/Dialect/Tts/IR/Fusion.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
@@ -53,7 +53,7 @@ public:
     }
     std::reverse(groups.begin(), groups.end());
     if (fuse)
-      setSideBySide(groups, graph);
+      joinManyTensors(groups, graph);
     return std::move(groups);
   }
 

@@ -1,6 +1,7 @@
-//===- SideBySide.cpp - many tensors that undergo the same ----------------===//
+//===- ManyTensors.cpp - many tensors that undergo the same
+//----------------===//
 
-#include "SideBySide.h"
+#include "ManyTensors.h"
 #include "tts/Dialect/Tts/IR/Fusion.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "llvm/ADT/MapVector.h"
@@ -143,8 +144,8 @@ private:
 };
 } // namespace
 
-void tts::setSideBySide(SmallVectorImpl<FusionGroup> &groups,
-                        GroupGraph &graph) {
+void tts::joinManyTensors(SmallVectorImpl<FusionGroup> &groups,
+                          GroupGraph &graph) {
   std::map<std::vector<uintptr_t>, Joiner> joiners;
   for (FusionGroup &group : groups) {
     Likeness like(group);
