@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -190,6 +191,29 @@ def test_a_failing_rank_names_itself_and_ends_the_others(make_corpus, launch):
     done = launch(2, "--steps=100", data=poisoned.folder, recovery=False).wait()
     # The loss is everyone's, so whoever comes to it first ends with 5, and the other with 5 or 4.
     assert "is not finite" in done.err and done.code in (4, 5), (done.code, done.err)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_flipped_bit_of_one_replica_ends_all(launch, tmp_path, ranks):
+    """Report 8: parameters are the same on all ranks after every update, or the run ends and saves none of it."""
+    flags = ("--steps=9", f"--checkpoint-dir={tmp_path / 'kept'}", "--checkpoint-every=1", "--keep=99")
+    done = launch(ranks, *flags, recovery=False, env={"TOY_FLIP": f"{ranks - 1}:6"}).wait()
+    assert len(done.updates) == 6
+    assert max((tmp_path / "kept").iterdir()).name == "step-00000005"
+    others = "rank 0 has" if ranks == 2 else "ranks 0, 1 have"
+    found = re.search(
+        rf"error: rank \d: update 6: the ranks' parameters are not the same after it: {others} (\w{{16}}), "
+        rf"rank {ranks - 1} has (\w{{16}}); ",
+        done.err,
+    )
+    assert found and found[1] != found[2], done.err
+    assert done.code in (4, 5), done.code  # 4: of one that heard of the other's end before it had compared
+    # Continued without the fault it is the unbroken run.
+    again = launch(ranks, *flags, "--resume", name="again").wait()
+    whole = launch(ranks, *flags[:1], f"--checkpoint-dir={tmp_path / 'whole'}", name="whole").wait()
+    assert again.code == whole.code == 0, again.err
+    for file in (tmp_path / "whole" / "step-00000009").iterdir():
+        assert file.read_bytes() == (tmp_path / "kept" / "step-00000009" / file.name).read_bytes(), file.name
 
 
 def test_an_interrupt_of_one_rank_is_everyones(launch, tmp_path):

@@ -177,6 +177,38 @@ void Watch::end(int peer, const std::string &what) {
   _exit(int(Exit::PeerFailed));
 }
 
+/// Messages that come before they are asked for make MPI allocate, once. So
+/// some of every kind do so now: several numbers from everyone, and from the
+/// rank before as much as it may send ahead, by size.
+void rehearse(MPI_Comm comm, int rank, int ranks) {
+  constexpr int sizes[] = {64, 256, 1024, 3500, 16000, 60000, 1 << 20};
+  constexpr int ahead = 8, largest = sizes[6];
+  std::vector<char> out(largest), in(largest);
+  std::vector<MPI_Request> requests;
+  for (int size : sizes) {
+    int peers = size > 256 ? 1 : ranks - 1;
+    for (int away = 1; away <= peers; ++away)
+      for (int i = 0; i < ahead; ++i)
+        check(MPI_Isend(out.data(), size, MPI_BYTE, (rank + away) % ranks, i,
+                        comm, &requests.emplace_back()),
+              "MPI_Isend");
+    for (int away = 1; away <= peers; ++away) // the last: all have come
+      for (int isThere = 0; !isThere; sched_yield())
+        check(MPI_Iprobe((rank + ranks - away) % ranks, ahead - 1, comm,
+                         &isThere, MPI_STATUS_IGNORE),
+              "MPI_Iprobe");
+    for (int away = 1; away <= peers; ++away)
+      for (int i = 0; i < ahead; ++i)
+        check(MPI_Recv(in.data(), size, MPI_BYTE, (rank + ranks - away) % ranks,
+                       i, comm, MPI_STATUS_IGNORE),
+              "MPI_Recv");
+    check(
+        MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
+    requests.clear();
+  }
+}
+
 class Mpi : public Transport {
 public:
   Mpi(int plannedRank, int plannedRanks);
@@ -219,6 +251,7 @@ Mpi::Mpi(int plannedRank, int plannedRanks) {
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   watch = std::make_unique<Watch>(self, size);
+  rehearse(comm, self, size);
 }
 
 Mpi::~Mpi() {

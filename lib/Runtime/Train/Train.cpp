@@ -49,7 +49,7 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
          World &world)
     : options(o), world(world), corpus(o.data),
       model(blob, 0, kernels, world.messages() ? &world : nullptr),
-      result(model), evaluation(model) {
+      result(model), evaluation(model), replicas(model) {
   if (world.ranks() > 1 &&
       !(options.dumpOutputs.empty() && options.dumpOrder.empty()))
     throw Error(Exit::BadUsage, "--dump-outputs, --dump-order",
@@ -141,8 +141,10 @@ void Run::train() {
   progress =
       std::make_unique<Progress>(state.step, options.steps, progressOf(world));
   bool unlimited = options.steps == 0 && options.maxSeconds > 0;
+  replicas.check(state.step); // as they were drawn or loaded
   while (unlimited || state.step < options.steps) {
     oneUpdate();
+    replicas.check(state.step);
     bool last = !unlimited && state.step >= options.steps;
     // One rank's is all ranks': they leave the loop together.
     double ends[] = {double(interrupted()),

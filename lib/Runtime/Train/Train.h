@@ -13,6 +13,7 @@
 #include "Runtime/Train/Metrics.h"
 #include "Runtime/Train/Options.h"
 #include "Runtime/Train/Progress.h"
+#include "Runtime/Train/Replicas.h"
 #include "Runtime/Train/Schedule.h"
 #include "Runtime/Train/Update.h"
 #include <memory>
@@ -58,6 +59,7 @@ private:
   std::unique_ptr<Progress> progress;
   UpdateResult result;
   Evaluation evaluation;
+  Replicas replicas;
   std::vector<uint32_t> buckets; ///< of the update's micro-batches
   uint64_t peakAfterFirstUpdate = 0;
   double startSeconds = 0;

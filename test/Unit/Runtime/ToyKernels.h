@@ -10,6 +10,8 @@
 
 #include "tts-runtime/Abi.h"
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 namespace tts::test {
 
@@ -106,6 +108,18 @@ inline void toyNorm(void *const *p, int64_t lo, int64_t hi) {
   *as<float>(p, 1) = float(std::sqrt(sum));
 }
 
+/// A planted fault: TOY_FLIP=RANK:UPDATE in the environment flips a bit of that
+/// rank's first weight after that update.
+inline void toyFlip(float &weight) {
+  static int updates = 0, rank = -1, update = -1;
+  const char *flip = std::getenv("TOY_FLIP");
+  const char *self = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (!flip || !self || std::sscanf(flip, "%d:%d", &rank, &update) != 2)
+    return;
+  if (++updates == update && rank == std::atoi(self))
+    reinterpret_cast<uint32_t &>(weight) ^= 1;
+}
+
 /// (weights, gradients, m, v, ema, optimizer, grad_norm): AdamW, then EMA.
 template <int clipPerMille>
 void toyAdam(void *const *p, int64_t lo, int64_t hi) {
@@ -124,6 +138,8 @@ void toyAdam(void *const *p, int64_t lo, int64_t hi) {
     w -= o[0] * (m * o[5]) / (std::sqrt(v * o[6]) + o[3]);
     e = o[7] * e + (1 - o[7]) * w;
   }
+  if (lo == 0 && lo < hi)
+    toyFlip(*as<float>(p, 0));
 }
 
 } // namespace tts::test
