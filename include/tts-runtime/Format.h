@@ -67,7 +67,16 @@ enum TtsProgramKind {
   TTS_PROGRAM_UPDATE = 4,
   TTS_PROGRAM_EVAL = 5,
   TTS_PROGRAM_INFER = 6,
+  TTS_PROGRAM_FOLD = 7, ///< FOLD + i: after the i-th group of micro-batches
+  TTS_NUM_PROGRAM_KINDS = TTS_PROGRAM_FOLD + 4,
 };
+
+/// What each kind is called, in their order.
+#define TTS_PROGRAM_NAMES                                                      \
+  {                                                                            \
+    "zero", "denominators", "forward", "backward", "update", "eval", "infer",  \
+        "fold.0", "fold.1", "fold.2", "fold.3"                                 \
+  }
 
 #define TTS_NO_BUCKET 0xffffffffu
 

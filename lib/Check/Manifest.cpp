@@ -26,6 +26,12 @@ public:
     manifest.overheadBytes = bytes("overhead_bytes");
     if (bytes("host_buffer_bytes") > manifest.overheadBytes)
       fail("host_buffer_bytes is more than overhead_bytes");
+    if (!member(manifest.json, "groups").is_null()) {
+      manifest.groups = bytes("groups");
+      manifest.ranks = bytes("ranks");
+      if (manifest.ranks == 0 || manifest.groups % manifest.ranks != 0)
+        fail("its ranks cannot share the groups");
+    }
     const Json &inBackward = member(manifest.json, "update_in_backward");
     manifest.updateInBackward =
         inBackward.is_boolean() && inBackward.get<bool>();

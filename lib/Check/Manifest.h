@@ -36,6 +36,9 @@ struct Output {
 struct Manifest {
   Json json;
   uint64_t arenaBytes = 0, peakBytes = 0, budgetBytes = 0, overheadBytes = 0;
+  uint64_t groups = 1, ranks = 1;
+  /// Programs that add up the sums of a rank's groups.
+  uint64_t folds() const { return groups > ranks ? groups / ranks : 0; }
   bool updateInBackward = false; ///< there is neither zero nor update
   std::vector<Parameter> parameters;
   std::vector<Region> scalars;

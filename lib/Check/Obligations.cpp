@@ -80,6 +80,7 @@ public:
       for (const Parameter &parameter : manifest.parameters)
         checkUpdate(p, parameter);
     }
+    checkFolds();
     checkRights();
   }
 
@@ -117,6 +118,30 @@ private:
                               parameter.ema, parameter.halfCopy})
       if (state)
         owe(p, *state);
+  }
+
+  /// A group's gradient is taken and cleared; the last fold makes the sum of it
+  /// and of all that was put aside.
+  void checkFolds() {
+    for (uint32_t fold : programs.folds)
+      for (uint32_t b = 0; b < table.buffers.size(); ++b) {
+        const TtsBuffer &buffer = table.buffers[b];
+        if (buffer.klass != TTS_CLASS_GRADIENTS || !isPersistent(buffer))
+          continue;
+        const Region region{table.bufferLabel(b), buffer.offset, buffer.size};
+        const bool isGradient =
+            std::any_of(manifest.parameters.begin(), manifest.parameters.end(),
+                        [&](const Parameter &parameter) {
+                          return parameter.gradient &&
+                                 parameter.gradient->offset == region.offset;
+                        });
+        if (isGradient)
+          owe(fold, region);
+        if ((isGradient || fold == programs.folds.back()) &&
+            !reads[fold].cover(region))
+          report.fail(table.programLabel(fold),
+                      "does not read all of " + region.name);
+      }
   }
 
   void owe(uint32_t program, const Region &region) {
@@ -159,7 +184,7 @@ private:
                                                 : TTS_PROGRAM_UPDATE);
     case TTS_CLASS_GRADIENTS:
       return kind == TTS_PROGRAM_ZERO || kind == TTS_PROGRAM_BACKWARD ||
-             kind == TTS_PROGRAM_UPDATE;
+             kind == TTS_PROGRAM_UPDATE || kind >= TTS_PROGRAM_FOLD;
     case TTS_CLASS_BATCH:
       return false;
     case TTS_CLASS_BUFFERS: // what it tells, it tells in outputs

@@ -41,10 +41,11 @@ public:
     }
     define("scalar loss_weight.", true);
     define("scalar optimizer", !apart);
-    for (uint32_t b : order) {
-      loadBatch(manifest.inputs[b]);
-      runProgram(programs.buckets[b].forward);
-      runProgram(programs.buckets[b].backward);
+    runBatches(order);
+    for (uint32_t fold : programs.folds) {
+      if (fold != programs.folds.front())
+        runBatches(order);
+      runProgram(fold);
     }
     define("scalar optimizer", true);
     if (apart)
@@ -61,6 +62,14 @@ public:
   }
 
 private:
+  void runBatches(const std::vector<uint32_t> &order) {
+    for (uint32_t b : order) {
+      loadBatch(manifest.inputs[b]);
+      runProgram(programs.buckets[b].forward);
+      runProgram(programs.buckets[b].backward);
+    }
+  }
+
   const Table &table;
   const Programs &programs;
   const Manifest &manifest;

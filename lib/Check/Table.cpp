@@ -182,7 +182,7 @@ private:
     uint64_t nextEntry = 0, nextOperand = 0;
     for (size_t i = 0; i < table.programs.size(); ++i) {
       const TtsProgram &program = table.programs[i];
-      if (program.kind > TTS_PROGRAM_INFER)
+      if (program.kind >= TTS_NUM_PROGRAM_KINDS)
         fail("program " + std::to_string(i) + " has no known kind");
       if (program.first_entry != nextEntry)
         fail("program " + std::to_string(i) +

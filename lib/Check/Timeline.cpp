@@ -12,10 +12,18 @@ namespace {
 
 /// The slot of a program in `programs`, or null when it has none.
 uint32_t *slotOf(const TtsProgram &program, Programs &programs) {
-  const bool shared =
-      program.kind == TTS_PROGRAM_ZERO || program.kind == TTS_PROGRAM_UPDATE;
+  const bool isFold =
+      program.kind >= TTS_PROGRAM_FOLD && program.kind < TTS_NUM_PROGRAM_KINDS;
+  const bool shared = isFold || program.kind == TTS_PROGRAM_ZERO ||
+                      program.kind == TTS_PROGRAM_UPDATE;
   if (shared != (program.bucket == TTS_NO_BUCKET))
     return nullptr;
+  if (isFold) {
+    const size_t group = program.kind - TTS_PROGRAM_FOLD;
+    if (programs.folds.size() <= group)
+      programs.folds.resize(group + 1, Programs::none);
+    return &programs.folds[group];
+  }
   if (shared)
     return program.kind == TTS_PROGRAM_ZERO ? &programs.zero : &programs.update;
   if (program.bucket >= programs.buckets.size())
@@ -63,6 +71,12 @@ bool tts::check::findPrograms(const Table &table, const Manifest &manifest,
     else if (program != Programs::none)
       report.fail("step table", std::string("a program ") + name +
                                     ", though backward updates");
+  for (size_t g = 0; g < programs.folds.size(); ++g)
+    need(programs.folds[g], "fold." + std::to_string(g));
+  if (programs.folds.size() != manifest.folds())
+    report.fail("step table", std::to_string(programs.folds.size()) +
+                                  " folds instead of " +
+                                  std::to_string(manifest.folds()));
   for (size_t b = 0; b < numBuckets; ++b) {
     const std::string index = "[" + std::to_string(b) + "]";
     need(programs.buckets[b].denominators, "denominators" + index);
@@ -95,6 +109,8 @@ public:
       group({bucket.denominators});
       group({bucket.forward, bucket.backward});
     }
+    for (uint32_t fold : programs.folds)
+      group({fold});
     if (programs.update != Programs::none)
       group({programs.update});
     for (const Programs::Bucket &bucket : programs.buckets)

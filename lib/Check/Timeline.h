@@ -21,6 +21,7 @@ struct Programs {
              infer = none;
   };
   uint32_t zero = none, update = none;
+  std::vector<uint32_t> folds; ///< after each group of micro-batches
   std::vector<Bucket> buckets;
 };
 

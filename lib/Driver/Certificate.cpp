@@ -19,8 +19,7 @@ using llvm::json::Array;
 using llvm::json::Object;
 
 namespace {
-constexpr StringLiteral kProgramNames[] = {
-    "zero", "denominators", "forward", "backward", "update", "eval", "infer"};
+constexpr StringLiteral kProgramNames[] = TTS_PROGRAM_NAMES;
 
 /// How much of forward a bucket's backward computes again.
 StringRef bucketRematText(const PlanResult &plan, unsigned bucket) {
@@ -260,6 +259,8 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("batch", integer(getBatch(compilation)));
   manifest.set("threads", integer(request.threads));
   manifest.set("ranks", integer(request.ranks));
+  if (request.deterministic)
+    manifest.set("groups", integer(kFoldGroups));
   manifest.set("precision", plan.plan.getPrecision());
   manifest.set("update_in_backward",
                b.getBoolAttr(plan.choice().updateInBackward));
@@ -298,8 +299,10 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   for (auto [index, bucket] :
        llvm::enumerate(list.getAsRange<DictionaryAttr>())) {
     NamedAttrList fields(bucket);
-    fields.set("predicted_micro_batch_seconds",
-               number(plan.measure.microBatchSeconds(index)));
+    // What was measured may not decide how an update is cut then.
+    if (!request.deterministic)
+      fields.set("predicted_micro_batch_seconds",
+                 number(plan.measure.microBatchSeconds(index)));
     buckets.push_back(fields.getDictionary(b.getContext()));
   }
   manifest.set("buckets", b.getArrayAttr(buckets));

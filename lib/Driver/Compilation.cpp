@@ -94,7 +94,7 @@ llvm::Error Compilation::plan() {
         "no plan fits " + plan::formatByteSize(result->budget) + ", " +
             llvm::StringRef(explainInfeasible(*result)).split("; ").first.str(),
         llvm::StringRef(explainInfeasible(*result)).split("; ").second.str());
-  notePlan(*module, *result);
+  notePlan(*module, request, *result);
   if (flags.planTable != "none")
     printPlanTable(llvm::errs(), *this);
   if (flags.planJson.empty())

@@ -256,7 +256,7 @@ Error PlanningFlags::check() const {
     return badUsage("--optimizer", "'" + optimizer + "' is not supported",
                     "use adamw or sgd");
   const cl::Option *unbuilt[] = {&gpuArch, &batchFrames, &lrBaseBatch,
-                                 &allowBatchChange, &deterministic};
+                                 &allowBatchChange};
   for (const cl::Option *flag : unbuilt)
     if (flag->getNumOccurrences())
       return badUsage("--" + flag->ArgStr, "is not supported yet",
@@ -271,6 +271,11 @@ Error PlanningFlags::check() const {
                     formatv("use at most {0}: a corpus has so many shards, and "
                             "a rank reads its own",
                             kMostRanks));
+  if (deterministic && ranks != 1 && ranks != 2 && ranks != 4)
+    return badUsage(
+        "--deterministic",
+        formatv("{0} ranks cannot share its four groups of shards", ranks),
+        "give --ranks=1, 2 or 4");
   if (gradClip.getNumOccurrences() && !(gradClip >= 0))
     return badUsage("--grad-clip", "is negative",
                     "give a positive norm, or 0 to clip nothing");

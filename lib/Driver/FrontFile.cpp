@@ -47,6 +47,7 @@ json::Value groupJson(const PlanFront::Group &group) {
   const plan::JointSettings &s = group.settings;
   const Exchange &e = group.exchange;
   return Object{{"batch", s.batch},
+                {"groups", s.groups},
                 {"persistent_bytes", s.persistentBytes},
                 {"overhead_bytes", s.overheadBytes},
                 {"primitive_bytes", s.primitiveBytes},
@@ -64,6 +65,7 @@ bool readGroup(const json::Value &value, PlanFront::Group &group,
   Exchange &e = group.exchange;
   ObjectMapper mapper(value, path);
   return mapper && mapper.map("batch", s.batch) &&
+         mapper.map("groups", s.groups) &&
          mapper.map("persistent_bytes", s.persistentBytes) &&
          mapper.map("overhead_bytes", s.overheadBytes) &&
          mapper.map("primitive_bytes", s.primitiveBytes) &&
@@ -153,7 +155,7 @@ std::string tts::keyOfFront(ModuleOp module, const PlanRequest &request) {
      << request.microBatch.value_or(0) << " " << request.precision << " "
      << request.remat << " " << request.halfStorage << " "
      << request.optimizerInBackward << " " << request.threads << " "
-     << request.ranks;
+     << request.ranks << " " << request.deterministic;
   for (double share : request.bucketShares)
     os << llvm::format(" %a", share);
   os << "\n";

@@ -94,7 +94,9 @@ LogicalResult Candidates::prepare() {
 
 void Candidates::readExchange(const StepMeasure &shared) {
   // They persist, so they are among the live ones of any moment.
-  int64_t gradients = shared.live.classes[TTS_CLASS_GRADIENTS];
+  // With several groups there is room for their sums, at each level of a tree.
+  int64_t copies = 1 + llvm::Log2_64(request.groupsOfRank());
+  int64_t gradients = shared.live.classes[TTS_CLASS_GRADIENTS] / copies;
   int64_t ranks = request.ranks;
   exchange = {ranks, plan::allReduceBytes(gradients, ranks),
               request.hardware.allReduceSeconds(gradients, ranks),
@@ -113,11 +115,12 @@ void Candidates::readSettings(const StepMeasure &shared) {
   }
   readExchange(shared);
   settings.batch = batch;
+  settings.groups = request.groupsOfRank();
   settings.primitiveBytes = request.hardware.primitiveBytes;
   // The loader holds one update and fetches the next.
-  settings.overheadBytes = request.hardware.processBytes +
-                           exchange.bufferBytes +
-                           2 * mostOfRank(batch, exchange.ranks) * hostBytes;
+  settings.overheadBytes =
+      request.hardware.processBytes + exchange.bufferBytes +
+      2 * mostOfRank(batch * settings.groups, exchange.ranks) * hostBytes;
   for (auto &state : states)
     settings.persistentBytes += state.second;
   settings.classes = shared.live.classes;

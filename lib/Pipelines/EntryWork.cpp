@@ -153,11 +153,11 @@ void tts::visitWork(
     case TTS_PROGRAM_BACKWARD:
       buckets[program.getBucket()].push_back(program);
       break;
-    case TTS_PROGRAM_ZERO:
-    case TTS_PROGRAM_UPDATE:
-      once.push_back(program);
+    case TTS_PROGRAM_EVAL:
+    case TTS_PROGRAM_INFER: // no part of a step
       break;
-    default: // no part of a step
+    default:
+      once.push_back(program);
       break;
     }
   Reader reader(module, visit);

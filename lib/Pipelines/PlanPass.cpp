@@ -44,6 +44,10 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
              << request.hardware.name << " has no link for " << ranks
              << " ranks";
     request.ranks = ranks;
+    request.deterministic = deterministic;
+    if (deterministic && kFoldGroups % ranks != 0)
+      return module.emitError("deterministic sums are of 1, 2 or 4 ranks, not ")
+             << ranks;
     if (!llvm::is_contained({"auto", "fp64", "fp32", "bf16", "fp16"},
                             precision))
       return module.emitError("precision '")
@@ -80,7 +84,7 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
           << explainInfeasible(*result);
       return signalPassFailure();
     }
-    notePlan(getOperation(), *result);
+    notePlan(getOperation(), *request, *result);
   }
 };
 } // namespace

@@ -2,8 +2,14 @@
 
 #include "tts/Pipelines/Planning.h"
 
+#include "tts/Dialect/Tts/IR/Names.h"
+
 using namespace mlir;
 using namespace tts;
+
+int64_t PlanRequest::groupsOfRank() const {
+  return deterministic ? kFoldGroups / ranks : 1;
+}
 
 FloatType PlanRequest::halfTypeOf(StringRef inPrecision,
                                   MLIRContext *context) const {

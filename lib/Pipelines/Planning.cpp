@@ -36,7 +36,7 @@ plan::JointChoice joinWhole(const plan::JointSettings &settings,
   joint.stepSeconds = settings.updateSeconds;
   for (auto [bucket, share] : llvm::enumerate(shares))
     joint.stepSeconds +=
-        measure.microBatchSeconds(bucket) *
+        measure.microBatchSeconds(bucket) * settings.groups *
         plan::expectedMicroBatches(settings.batch, share, microBatches[bucket]);
   return joint;
 }
@@ -63,7 +63,9 @@ private:
 
   ModuleOp module;
   const PlanRequest &request;
-  int64_t batch = 0, numBuckets = 0; ///< the batch is a rank's share
+  /// Utterances that a rank cuts into micro-batches together.
+  int64_t batch = 0;
+  int64_t batchOfRank = 0, numBuckets = 0;
   /// By the front's group; none where the front was given.
   std::vector<std::unique_ptr<Candidates>> candidates;
   PlanFront ownFront, &front;
@@ -89,7 +91,9 @@ LogicalResult Planner::readModule() {
       return function.emitError(
           "is not differentiated yet; run tts-differentiate first");
   }
-  batch = shareOfBatch(batchAttr.getInt(), request.ranks);
+  batchOfRank = shareOfBatch(batchAttr.getInt(), request.ranks);
+  batch =
+      shareOfBatch(batchAttr.getInt(), request.ranks * request.groupsOfRank());
   numBuckets = buckets.size();
   return success();
 }
@@ -204,7 +208,7 @@ FailureOr<PlanResult> Planner::choose() {
     return front.choices[indexOf(&j)].figures.peakBytes;
   };
   PlanResult result;
-  result.batch = batch;
+  result.batch = batchOfRank;
   result.offered = request.hardware.offeredBytes;
   int64_t asked = request.budget.value_or(result.offered);
   result.isClamped = asked > result.offered;
@@ -261,16 +265,17 @@ LogicalResult Planner::finish(PlanResult &result) {
   result.stepSeconds = figures.stepSeconds;
   result.lowered = std::move(program);
   result.measure = std::move(measure);
-  result.hostBufferBytes = 2 * mostOfRank(batch, request.ranks) *
-                           *std::max_element(result.measure.hostBytes.begin(),
-                                             result.measure.hostBytes.end());
+  result.hostBufferBytes =
+      2 * mostOfRank(batch * request.groupsOfRank(), request.ranks) *
+      *std::max_element(result.measure.hostBytes.begin(),
+                        result.measure.hostBytes.end());
   const auto &classes = result.measure.live.classes;
   // Without EMA, which many keep elsewhere: the comparison favours the others.
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
                    countGradientBytes(module, result.plan.getPrecision()) +
                    classes[TTS_CLASS_OPTIMIZER];
   result.eagerBytes =
-      countEagerBytes(module, batch, result.plan.getPrecision(), states);
+      countEagerBytes(module, batchOfRank, result.plan.getPrecision(), states);
   return success();
 }
 
@@ -292,10 +297,12 @@ static void noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
   module->setAttr(kConv1dTimesAttr, builder.getArrayAttr(rows));
 }
 
-static void noteRanks(ModuleOp module, int64_t ranks) {
-  if (ranks > 1)
-    module->setAttr(kRanksAttr,
-                    Builder(module.getContext()).getI64IntegerAttr(ranks));
+static void noteRanks(ModuleOp module, const PlanRequest &request) {
+  Builder builder(module.getContext());
+  if (request.ranks > 1)
+    module->setAttr(kRanksAttr, builder.getI64IntegerAttr(request.ranks));
+  if (request.deterministic)
+    module->setAttr(kDeterministicAttr, builder.getUnitAttr());
 }
 
 /// What was pinned and, left to the planner, gives a plan; the least first.
@@ -348,7 +355,7 @@ static bool wouldFitInHalf(ModuleOp module, const PlanRequest &request,
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
   noteConvTimes(differentiated, request.hardware);
-  noteRanks(differentiated, request.ranks);
+  noteRanks(differentiated, request);
   if (auto split = findSplitBatch(differentiated, request))
     return emitError(split->place) << split->what << "; " << split->todo;
   if (auto refusal = findUpdateRefusal(differentiated, request))
@@ -376,11 +383,12 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
   return result;
 }
 
-void tts::notePlan(ModuleOp module, const PlanResult &result) {
+void tts::notePlan(ModuleOp module, const PlanRequest &request,
+                   const PlanResult &result) {
   module->setAttr(kPlanAttr, result.plan);
   if (result.choice().updateInBackward)
     module->setAttr(kUpdateInBackwardAttr, UnitAttr::get(module.getContext()));
-  noteRanks(module, result.exchange.ranks);
+  noteRanks(module, request);
 }
 
 int64_t tts::mostOfRank(int64_t share, int64_t ranks) { return share * ranks; }

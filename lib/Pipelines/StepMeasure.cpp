@@ -108,8 +108,7 @@ double StepMeasure::microBatchSeconds(int64_t bucket) const {
 double StepMeasure::updateSeconds() const {
   double sum = 0;
   for (const auto &[program, time] : seconds)
-    if (program.first == TTS_PROGRAM_ZERO ||
-        program.first == TTS_PROGRAM_UPDATE)
+    if (program.second < 0) // no bucket's
       sum += time;
   return sum;
 }

@@ -15,6 +15,9 @@ tts::findSeveralMicroBatches(ModuleOp module, const PlanRequest &request) {
     return UpdateRefusal{"the gradients of " + std::to_string(request.ranks) +
                              " ranks are added up before the update",
                          "use --ranks=1"};
+  if (request.deterministic)
+    return UpdateRefusal{"four groups of micro-batches are summed apart",
+                         "leave --deterministic out"};
   if (buckets && buckets.size() > 1)
     return UpdateRefusal{"an update has micro-batches of " +
                              std::to_string(buckets.size()) + " buckets",

@@ -54,6 +54,10 @@ std::optional<SplitBatch> tts::findSplitBatch(ModuleOp differentiated,
                       takes + std::to_string(request.ranks) +
                           " ranks would share them",
                       "use --ranks=1"};
+  if (request.deterministic)
+    return SplitBatch{op->getLoc(),
+                      takes + "--deterministic sums four groups of them apart",
+                      "leave it out"};
   if (request.microBatch && *request.microBatch < batch.getInt()) {
     std::string count = std::to_string(batch.getInt());
     return SplitBatch{

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-PROGRAMS = ("zero", "denominators", "forward", "backward", "update", "eval", "infer")
+PROGRAMS = ("zero", "denominators", "forward", "backward", "update", "eval", "infer", *(f"fold.{i}" for i in range(4)))
 CLASSES = (
     "parameters",
     "half_copies",

@@ -81,6 +81,28 @@ def test_ranks_train_as_one(material, alone, ranks, flags):
     assert max(sent) - min(sent) <= 4 * 4 * 2 * (ranks - 1)
 
 
+@pytest.mark.parametrize("flags", [(), ("--precision=bf16", "--remat=full")], ids=["fp32", "bf16-remat"])
+def test_deterministic_is_equal_to_the_bit(material, flags):
+    """Dropout on, accumulation of two kinds of buckets: losses, norms, validation and weights of 1, 2 and 4 ranks."""
+    runs, weights, keys = [], [], ("loss", "val_loss", "grad_norm", "utterances")
+    for ranks in (1, 2, 4):
+        name = f"deterministic{ranks}{len(flags)}"
+        compiled = compile_model(
+            material, BUDGET, name, f"--ranks={ranks}", "--micro-batch=2", "--deterministic", *flags
+        )
+        assert compiled.returncode == 0, compiled.stderr
+        proof = run(TOOLS / "tts-check", material / f"{name}.plan.json", "--executable", material / name)
+        assert proof.returncode == 0, proof.stdout + proof.stderr
+        folder = material / f"checkpoints-{name}"
+        lines = train(material, name, ranks, f"--checkpoint-dir={folder}", "--checkpoint-every=4")
+        runs.append([[line.get(key) for key in keys] for line in lines[:-1]])
+        weights.append({f.name: f.read_bytes() for f in sorted(folder.glob("step-*/*.safetensors"))})
+        for rank in lines[-1].get("ranks", lines[-1:]):
+            check_final_line({"final": True, **rank}, BUDGET)
+    assert runs[0] == runs[1] == runs[2]
+    assert weights[0] and weights[0] == weights[1] == weights[2]
+
+
 def test_another_launch_is_a_usage_error(material):
     assert compile_model(material, BUDGET, "two", "--ranks=2").returncode == 0
     data = f"--data={material / 'corpus'}"

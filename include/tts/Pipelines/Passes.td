@@ -27,6 +27,8 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     Option<"hardware", "hardware", "std::string", /*default=*/"\"\"",
            "name or FILE.json; without it tts.hardware or host">,
     Option<"ranks", "ranks", "int64_t", /*default=*/"1", "data replicas">,
+    Option<"deterministic", "deterministic", "bool", /*default=*/"false",
+           "the same bits on 1, 2 and 4 ranks">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",
            "CPU threads per rank">,
     Option<"precision", "precision", "std::string", /*default=*/"\"auto\"",

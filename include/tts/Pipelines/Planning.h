@@ -29,6 +29,10 @@ struct PlanRequest {
   int threads = 1;
   /// Data replicas; each takes its share of the batch.
   int64_t ranks = 1;
+  /// Sums over micro-batches have one order on 1, 2 and 4 ranks.
+  bool deterministic = false;
+  /// Groups of shards that a rank sums apart.
+  int64_t groupsOfRank() const;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
   /// To be answered besides, whatever the hardware offers.
@@ -93,9 +97,10 @@ struct PlanResult {
 llvm::FailureOr<PlanResult> makePlan(mlir::ModuleOp differentiated,
                                      const PlanRequest &request);
 
-/// Puts the plan, and the ranks it is for where they are several, on the
-/// module.
-void notePlan(mlir::ModuleOp module, const PlanResult &result);
+/// Puts the plan, the ranks it is for where they are several, and that it is
+/// deterministic, on the module.
+void notePlan(mlir::ModuleOp module, const PlanRequest &request,
+              const PlanResult &result);
 
 /// A rank's part of the batch, the largest where they differ.
 int64_t shareOfBatch(int64_t batch, int64_t ranks);

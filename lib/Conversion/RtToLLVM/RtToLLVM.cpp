@@ -27,8 +27,7 @@ namespace {
 constexpr llvm::StringLiteral kLibraryFunctions[] = {"rt.gemm", "rt.conv1d",
                                                      "rt.all_reduce"};
 
-constexpr llvm::StringLiteral kProgramNames[] = {
-    "zero", "denominators", "forward", "backward", "update", "eval", "infer"};
+constexpr llvm::StringLiteral kProgramNames[] = TTS_PROGRAM_NAMES;
 
 /// The innermost file position of a location; a name where there is none.
 std::string locationText(Location loc) {
@@ -102,7 +101,7 @@ struct TableBuilder {
 
   LogicalResult addProgram(rt::ProgramOp program) {
     int64_t kind = program.getKind();
-    if (kind < 0 || kind > TTS_PROGRAM_INFER)
+    if (kind < 0 || kind >= TTS_NUM_PROGRAM_KINDS)
       return program.emitError("kind ") << kind << " is no TtsProgramKind";
     table.beginProgram(kProgramNames[kind], static_cast<TtsProgramKind>(kind),
                        indexOr(program.getBucket(), TTS_NO_BUCKET));

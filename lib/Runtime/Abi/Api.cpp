@@ -66,9 +66,8 @@ Tensor sized(const Model &model, const std::string &name, uint32_t bucket,
 }
 
 TtsProgramKind programKind(const std::string &name) {
-  const char *names[] = {"zero",   "denominators", "forward", "backward",
-                         "update", "eval",         "infer"};
-  for (int kind = 0; kind < 7; ++kind)
+  const char *names[] = TTS_PROGRAM_NAMES;
+  for (int kind = 0; kind < TTS_NUM_PROGRAM_KINDS; ++kind)
     if (name == names[kind])
       return TtsProgramKind(kind);
   badInput("program '" + name + "'", "there is no such program");

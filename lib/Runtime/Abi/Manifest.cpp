@@ -167,6 +167,9 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
     ranks = json.value("ranks", 1);
     if (batch < 1 || threads < 1 || ranks < 1)
       damaged("batch, threads and ranks must be at least 1");
+    groups = json.value("groups", 1);
+    if (groups != 1 && (groups != 4 || groups % ranks != 0))
+      damaged("its groups are neither 1 nor 4 that the ranks share evenly");
     featuresHash = json.value("features_hash", std::string());
     wholeBatch = json.value("whole_batch", std::string());
     updateInBackward = json.value("update_in_backward", false);

@@ -95,6 +95,9 @@ struct Manifest {
 
   int64_t batch = 0; ///< utterances of an update, over all ranks
   int threads = 1, ranks = 1;
+  /// Groups of shards whose sums are added as a tree; 1 where the order of a
+  /// sum may depend on the number of ranks.
+  int groups = 1;
   std::string wholeBatch; ///< layer that needs an update in one micro-batch
   /// Backward updates each parameter; there is neither zero nor update.
   bool updateInBackward = false;

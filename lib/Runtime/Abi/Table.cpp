@@ -94,7 +94,8 @@ void Table::checkPrograms() const {
     const TtsProgram &p = programs[i];
     require(p.name < strings.size(), "program", i,
             "its name lies outside the strings");
-    require(p.kind <= TTS_PROGRAM_INFER, "program", i, "its kind is unknown");
+    require(p.kind < TTS_NUM_PROGRAM_KINDS, "program", i,
+            "its kind is unknown");
     require(inside(p.first_entry, p.num_entries, entries.size()), "program", i,
             "its entries lie outside the table");
   }

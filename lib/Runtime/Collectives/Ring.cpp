@@ -81,10 +81,10 @@ Ring::Span Ring::chunk(int64_t index) const {
   return {pieces.elements() * c / n, pieces.elements() * (c + 1) / n};
 }
 
-/// Sends one span to the next rank and takes one from the rank before, message
-/// by message; the next one is under way while one is taken.
-template <typename Take> void Ring::pass(Span out, Span in, Take take) const {
-  int n = transport.ranks(), rank = transport.rank();
+/// Sends a span to one rank and takes one from another, message by message; the
+/// next one is under way while one is taken.
+template <typename Take>
+void Ring::pass(int to, Span out, int from, Span in, Take take) const {
   uint64_t bytes = pieces.elementBytes(), most = messageElements;
   uint64_t count = (std::max(out.size(), in.size()) + most - 1) / most;
   auto part = [&](Span span, uint64_t k) {
@@ -98,9 +98,8 @@ template <typename Take> void Ring::pass(Span out, Span in, Take take) const {
     if (k < count) {
       Span sent = part(out, k), taken = part(in, k);
       pieces.copyOut(sent.first, sent.size(), buffer(k, 0));
-      transport.start(int(k % 2),
-                      {(rank + 1) % n, buffer(k, 0), sent.size() * bytes,
-                       (rank + n - 1) % n, buffer(k, 1), taken.size() * bytes});
+      transport.start(int(k % 2), {to, buffer(k, 0), sent.size() * bytes, from,
+                                   buffer(k, 1), taken.size() * bytes});
     }
     if (k > 0) {
       transport.wait(int((k - 1) % 2));
@@ -111,17 +110,48 @@ template <typename Take> void Ring::pass(Span out, Span in, Take take) const {
 }
 
 void Ring::allReduce() const {
+  int n = transport.ranks();
+  (n & (n - 1)) == 0 ? allReduceByHalves() : allReduceAround();
+}
+
+void Ring::allReduceAround() const {
   int n = transport.ranks(), rank = transport.rank();
+  int next = (rank + 1) % n, before = (rank + n - 1) % n;
   for (int step = 0; step + 1 < n; ++step)
-    pass(chunk(rank - step), chunk(rank - step - 1),
+    pass(next, chunk(rank - step), before, chunk(rank - step - 1),
          [&](uint64_t first, uint64_t count, const void *in) {
            pieces.add(first, count, in);
          });
   for (int step = 0; step + 1 < n; ++step)
-    pass(chunk(rank + 1 - step), chunk(rank - step),
+    pass(next, chunk(rank + 1 - step), before, chunk(rank - step),
          [&](uint64_t first, uint64_t count, const void *in) {
            pieces.copyIn(first, count, in);
          });
+}
+
+void Ring::allReduceByHalves() const {
+  int n = transport.ranks(), rank = transport.rank();
+  // The chunks [first, first + 2 · away) are this rank's and its partner's.
+  auto halves = [&](int away) {
+    int first = rank / (2 * away) * (2 * away), middle = first + away;
+    Span low{chunk(first).first, chunk(middle - 1).end},
+        high{chunk(middle).first, chunk(middle + away - 1).end};
+    return rank < middle ? std::pair(low, high) : std::pair(high, low);
+  };
+  for (int away = n / 2; away > 0; away /= 2) {
+    auto [own, others] = halves(away);
+    pass(rank ^ away, others, rank ^ away, own,
+         [&](uint64_t first, uint64_t count, const void *in) {
+           pieces.add(first, count, in);
+         });
+  }
+  for (int away = 1; away < n; away *= 2) {
+    auto [own, others] = halves(away);
+    pass(rank ^ away, own, rank ^ away, others,
+         [&](uint64_t first, uint64_t count, const void *in) {
+           pieces.copyIn(first, count, in);
+         });
+  }
 }
 
 } // namespace tts::rt

@@ -3,8 +3,13 @@
 // Reduce-scatter, then all-gather around a ring: each rank sends 2 (N-1)/N of
 // the bytes, which no all-reduce can undercut (Patarasuk and Yuan, Bandwidth
 // optimal all-reduce algorithms for clusters of workstations, JPDC 69, 2009).
-// Every rank ends with the same bits: an element is summed on one way round,
-// and then copied. Allocates nothing after it was made.
+// Where the number of ranks is a power of two, they halve the vector with the
+// rank N/2 away, its half with the one N/4 away… and double it back: the same
+// bytes in log2 N rounds (Thakur, Rabenseifner and Gropp, Optimization of
+// collective communication operations in MPICH, IJHPCA 19, 2005), and a sum
+// whose tree two ranks and four have in common.
+// Every rank ends with the same bits: an element is summed in one place, and
+// then copied. Allocates nothing after it was made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +63,10 @@ private:
     uint64_t size() const { return end - first; }
   };
   Span chunk(int64_t index) const;
-  template <typename Take> void pass(Span out, Span in, Take take) const;
+  void allReduceAround() const;
+  void allReduceByHalves() const;
+  template <typename Take>
+  void pass(int to, Span out, int from, Span in, Take take) const;
 
   Transport &transport;
   Pieces pieces;

@@ -10,7 +10,7 @@ World::World(std::unique_ptr<Transport> all) : transport(std::move(all)) {
   gathered.resize(most * size_t(ranks()));
 }
 
-const double *World::gather(const double *values, size_t count) {
+double *World::gather(const double *values, size_t count) {
   if (!transport) {
     gathered.assign(values, values + count);
     return gathered.data();
@@ -35,11 +35,15 @@ const double *World::gather(const double *values, size_t count) {
 void World::sum(double *values, size_t count) {
   if (!transport)
     return;
-  const double *all = gather(values, count);
-  std::fill(values, values + count, 0.0);
-  for (int r = 0; r < ranks(); ++r)
+  double *all = gather(values, count);
+  size_t rest = size_t(ranks());
+  for (; rest % 2 == 0; rest /= 2)
+    for (size_t i = 0; i < rest / 2 * count; ++i)
+      all[i] += all[rest / 2 * count + i];
+  std::copy(all, all + count, values);
+  for (size_t r = 1; r < rest; ++r)
     for (size_t i = 0; i < count; ++i)
-      values[i] += all[size_t(r) * count + i];
+      values[i] += all[r * count + i];
 }
 
 void World::meet() {

@@ -24,11 +24,12 @@ public:
 
   /// The most numbers that one call below takes.
   static constexpr size_t most = 256;
-  /// Each value becomes its sum over the ranks, added in their order: the same
-  /// bits everywhere.
+  /// Each value becomes its sum over the ranks, added in one order: the same
+  /// bits everywhere. While their number is even, a rank and the one half of
+  /// them away first, as the gradients are.
   void sum(double *values, size_t count);
   /// The values of all ranks, rank by rank; valid until the next call.
-  const double *gather(const double *values, size_t count);
+  double *gather(const double *values, size_t count);
   /// Returns when all ranks have come here.
   void meet();
   /// Of gradients and states, without the numbers above, since the start.

@@ -67,7 +67,6 @@ void Batches::cut(uint32_t *utterances, size_t count, const uint8_t *bucketOf,
   std::copy(sorted.begin(), sorted.begin() + long(count), utterances);
 
   choose();
-  out.clear();
   uint32_t first = 0, upTo = 0;
   for (size_t b = 0; b < buckets.size(); ++b) {
     upTo += counts[b];

@@ -34,8 +34,8 @@ public:
   Batches(std::vector<BucketShape> buckets, size_t most);
 
   /// Orders `utterances` (count of them, with their buckets by utterance in
-  /// `bucketOf`) by micro-batch, in place, stable inside a bucket, and lists
-  /// the micro-batches. Allocates nothing.
+  /// `bucketOf`) by micro-batch, in place, stable inside a bucket, and appends
+  /// the micro-batches to `out`, which has room. Allocates nothing.
   void cut(uint32_t *utterances, size_t count, const uint8_t *bucketOf,
            std::vector<MicroBatch> &out);
 

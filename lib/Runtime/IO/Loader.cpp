@@ -52,22 +52,30 @@ uint64_t hostBytesOf(const Corpus &corpus, const Inputs &inputs, uint32_t u) {
 Loader::Loader(const Corpus &corpus, const Manifest &manifest, uint64_t seed,
                DataPosition start, Share share)
     : corpus(corpus), manifest(manifest), inputs(corpus, manifest),
-      bucketOf(inputs.assignBuckets()), share(share),
+      bucketOf(inputs.assignBuckets()),
+      groups(groupsOf(share, manifest.groups)),
       order(corpus.train.shardSizes, corpus.train.first, seed),
       batches(bucketShapes(manifest), size_t(manifest.batch)),
       batchesOfCaller(batches) {
-  Order shards(corpus.validation.shardSizes, corpus.validation.first, seed);
-  for (uint32_t u = corpus.validation.first; u < corpus.validation.end; ++u)
-    if (shards.isIn(share, u))
-      validationOrder.push_back(u);
-  std::stable_sort(
-      validationOrder.begin(), validationOrder.end(),
-      [&](uint32_t a, uint32_t b) { return bucketOf[a] < bucketOf[b]; });
+  findValidation(seed);
   order.seek(start);
   allocate();
 
   thread = startSmallThread(enter, this, "loader");
   started = true;
+}
+
+void Loader::findValidation(uint64_t seed) {
+  Order shards(corpus.validation.shardSizes, corpus.validation.first, seed);
+  for (const Share &group : groups) {
+    std::vector<uint32_t> &list = validationOrder.emplace_back();
+    for (uint32_t u = corpus.validation.first; u < corpus.validation.end; ++u)
+      if (shards.isIn(group, u))
+        list.push_back(u);
+    std::stable_sort(list.begin(), list.end(), [&](uint32_t a, uint32_t b) {
+      return bucketOf[a] < bucketOf[b];
+    });
+  }
 }
 
 Loader::~Loader() {
@@ -117,6 +125,7 @@ void Loader::allocate() {
   for (int i = 0; i < 2; ++i) {
     slots[i].utterances.reserve(batch);
     slots[i].microBatches.reserve(batch + manifest.buckets.size());
+    slots[i].groupEnds.reserve(groups.size());
     slots[i].data.reserve(batch * inputs.taken().size());
     slots[i].buffer = host + uint64_t(i) * halfBytes;
   }
@@ -148,11 +157,25 @@ void Loader::plan(HostBatch &batch) {
   order.take(taken.data(), taken.size());
   batch.after = order.position();
   batch.utterances.clear();
-  for (uint32_t u : taken)
-    if (order.isIn(share, u))
-      batch.utterances.push_back(u);
-  batches.cut(batch.utterances.data(), batch.utterances.size(), bucketOf.data(),
-              batch.microBatches);
+  batch.microBatches.clear();
+  batch.groupEnds.clear();
+  for (const Share &group : groups) {
+    size_t first = batch.utterances.size();
+    for (uint32_t u : taken)
+      if (order.isIn(group, u))
+        batch.utterances.push_back(u);
+    cut(batches, batch, first);
+  }
+}
+
+/// Into micro-batches of a group: its utterances are the last, from `first` on.
+void Loader::cut(Batches &batches, HostBatch &batch, size_t first) const {
+  size_t before = batch.microBatches.size();
+  batches.cut(batch.utterances.data() + first, batch.utterances.size() - first,
+              bucketOf.data(), batch.microBatches);
+  for (size_t i = before; i < batch.microBatches.size(); ++i)
+    batch.microBatches[i].first += uint32_t(first);
+  batch.groupEnds.push_back(batch.microBatches.size());
 }
 
 void *Loader::enter(void *self) {
@@ -197,8 +220,9 @@ const HostBatch &Loader::next() {
 const HostBatch &Loader::read(const uint32_t *utterances, size_t count) {
   HostBatch &batch = slots[mine];
   batch.utterances.assign(utterances, utterances + count);
-  batchesOfCaller.cut(batch.utterances.data(), count, bucketOf.data(),
-                      batch.microBatches);
+  batch.microBatches.clear();
+  batch.groupEnds.clear();
+  cut(batchesOfCaller, batch, 0);
   readAll(batch);
   return batch;
 }

@@ -10,6 +10,7 @@
 #define TTS_RUNTIME_IO_LOADER_H
 
 #include "Runtime/IO/Batches.h"
+#include "Runtime/IO/Groups.h"
 #include "Runtime/IO/Inputs.h"
 #include "Runtime/IO/Order.h"
 #include <condition_variable>
@@ -22,9 +23,10 @@ namespace tts::rt {
 /// The share's utterances of one update (or of a part of validation), in host
 /// memory.
 struct HostBatch {
-  std::vector<uint32_t> utterances; ///< by micro-batch
-  std::vector<MicroBatch> microBatches;
-  std::vector<const char *> data; ///< utterances × Inputs::taken()
+  std::vector<uint32_t> utterances;     ///< by micro-batch
+  std::vector<MicroBatch> microBatches; ///< group by group
+  std::vector<size_t> groupEnds;        ///< in microBatches
+  std::vector<const char *> data;       ///< utterances × Inputs::taken()
   uint64_t frames = 0, paddedFrames = 0;
   uint64_t epoch = 0;     ///< of its first utterance
   DataPosition after;     ///< where the stream goes on
@@ -48,15 +50,19 @@ public:
   /// Fills the inputs of micro-batch i.
   void fill(const HostBatch &batch, size_t i, const Arena &arena) const;
 
-  /// The share's part of the validation split, ordered so that few
+  /// The share's part of the validation split by groups, ordered so that few
   /// micro-batches are partial.
-  const std::vector<uint32_t> &validation() const { return validationOrder; }
+  const std::vector<std::vector<uint32_t>> &validation() const {
+    return validationOrder;
+  }
   const std::vector<uint8_t> &buckets() const { return bucketOf; }
   uint64_t hostBytes() const { return 2 * halfBytes; }
 
 private:
   void allocate();
+  void findValidation(uint64_t seed);
   void plan(HostBatch &batch);
+  void cut(Batches &batches, HostBatch &batch, size_t first) const;
   void readAll(HostBatch &batch);
   void work();
   static void *enter(void *self);
@@ -65,8 +71,8 @@ private:
   const Manifest &manifest;
   Inputs inputs;
   std::vector<uint8_t> bucketOf; ///< per utterance
-  std::vector<uint32_t> validationOrder;
-  Share share;
+  std::vector<std::vector<uint32_t>> validationOrder;
+  std::vector<Share> groups;
   Order order;
   std::vector<uint32_t> taken; ///< an update's utterances, of all shares
   Batches batches;             ///< the thread's

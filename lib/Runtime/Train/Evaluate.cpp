@@ -31,29 +31,43 @@ static void addOverRanks(World &world, Evaluation &result) {
   result.utterances = uint64_t(utterances);
 }
 
-void evaluate(Model &model, Loader &loader,
-              const std::vector<uint32_t> &utterances, Evaluation &result,
-              const Ran &ran) {
-  std::fill(result.losses.begin(), result.losses.end(), 0);
-  std::fill(result.denominators.begin(), result.denominators.end(), 0);
-  result.utterances = 0;
-  size_t part = size_t(model.manifest.batch);
+/// Adds losses, then denominators, to `sums`; returns how many utterances.
+static uint64_t evaluateGroup(Model &model, Loader &loader,
+                              const std::vector<uint32_t> &utterances,
+                              double *sums, const Ran &ran) {
+  size_t part = size_t(model.manifest.batch), losses = model.losses.size();
+  uint64_t done = 0;
   for (size_t first = 0; first < utterances.size(); first += part) {
     const HostBatch &batch = loader.read(
         utterances.data() + first, std::min(part, utterances.size() - first));
     for (size_t i = 0; i < batch.microBatches.size(); ++i) {
       loader.fill(batch, i, model.arena);
       model.run(TTS_PROGRAM_EVAL, batch.microBatches[i].bucket);
-      for (size_t l = 0; l < result.losses.size(); ++l) {
-        result.losses[l] += model.readScalar(*model.losses[l].sum);
-        result.denominators[l] +=
-            model.readScalar(*model.losses[l].denominator);
+      for (size_t l = 0; l < losses; ++l) {
+        sums[l] += model.readScalar(*model.losses[l].sum);
+        sums[losses + l] += model.readScalar(*model.losses[l].denominator);
       }
-      result.utterances += batch.microBatches[i].count;
+      done += batch.microBatches[i].count;
       if (ran)
         ran(batch, i);
     }
   }
+  return done;
+}
+
+void evaluate(Model &model, Loader &loader,
+              const std::vector<std::vector<uint32_t>> &groups,
+              Evaluation &result, const Ran &ran) {
+  size_t losses = model.losses.size();
+  std::vector<double> &sums = result.ofGroups;
+  std::fill(sums.begin(), sums.end(), 0);
+  result.utterances = 0;
+  for (size_t g = 0; g < groups.size(); ++g)
+    result.utterances += evaluateGroup(model, loader, groups[g],
+                                       sums.data() + 2 * losses * g, ran);
+  addNeighbours(sums.data(), groups.size(), 2 * losses);
+  std::copy_n(sums.begin(), losses, result.losses.begin());
+  std::copy_n(sums.begin() + long(losses), losses, result.denominators.begin());
   if (model.world)
     addOverRanks(*model.world, result);
   result.loss = 0;

@@ -14,11 +14,11 @@ namespace tts::rt {
 
 namespace {
 
-constexpr const char *programNames[] = {
-    "zero", "denominators", "forward", "backward", "update", "eval", "infer"};
+constexpr const char *programNames[] = TTS_PROGRAM_NAMES;
 
 bool isPerBucket(TtsProgramKind kind) {
-  return kind != TTS_PROGRAM_ZERO && kind != TTS_PROGRAM_UPDATE;
+  return kind != TTS_PROGRAM_ZERO && kind != TTS_PROGRAM_UPDATE &&
+         kind < TTS_PROGRAM_FOLD;
 }
 
 [[noreturn]] void damaged(const std::string &what) {
@@ -34,7 +34,7 @@ Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels,
       arena(table.arenaBytes(), manifest.threads),
       executor(table, kernels, arena, manifest.threads, world), world(world) {
   size_t buckets = manifest.buckets.size();
-  programIndex.assign((TTS_PROGRAM_INFER + 1) * (buckets + 1), none);
+  programIndex.assign(TTS_NUM_PROGRAM_KINDS * (buckets + 1), none);
   for (uint32_t i = 0; i < table.programs.size(); ++i) {
     const TtsProgram &program = table.programs[i];
     bool perBucket = isPerBucket(TtsProgramKind(program.kind));

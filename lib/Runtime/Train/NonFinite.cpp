@@ -189,7 +189,8 @@ NonFinite findNonFinite(Model &model, const MicroBatches &batches,
   EntryObserver *before = model.executor.observed();
   Search search(model);
   model.executor.observe(&search);
-  MicroBatches quiet{batches.buckets, batches.count, batches.load, nullptr};
+  MicroBatches quiet{batches.buckets, batches.count, batches.load, nullptr,
+                     batches.groupEnds};
   try {
     runUpdate(model, quiet, scalars, unused);
   } catch (const Error &) { // the search ended a program

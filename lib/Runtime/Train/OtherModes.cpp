@@ -28,10 +28,11 @@ void Run::evaluateOnly() {
     wanted.push_back(u);
   }
   if (wanted.empty())
-    wanted = loader->validation();
+    for (const std::vector<uint32_t> &group : loader->validation())
+      wanted.insert(wanted.end(), group.begin(), group.end());
   Dump dump(options.dumpOutputs, model, corpus, *loader, wanted);
   setDraw(model, state.seed, state.step);
-  evaluate(model, *loader, wanted, evaluation,
+  evaluate(model, *loader, {wanted}, evaluation,
            [&](const HostBatch &batch, size_t i) { dump.write(batch, i); });
   dump.close();
   progress->note(("wrote " + options.dumpOutputs + " (" +

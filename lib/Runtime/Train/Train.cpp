@@ -184,7 +184,8 @@ void Run::oneUpdate() {
   MicroBatches micro{
       buckets.data(), buckets.size(),
       [&](size_t i) { loader->fill(batch, i, model.arena); },
-      [&](size_t done) { progress->microBatch(step, done, buckets.size()); }};
+      [&](size_t done) { progress->microBatch(step, done, buckets.size()); },
+      &batch.groupEnds};
   double lr = schedule.rate(step);
   UpdateScalars scalars{state.seed, step, lr, options.weightDecay};
   int64_t skipped =

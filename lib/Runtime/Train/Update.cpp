@@ -6,6 +6,7 @@
 
 #include "Runtime/Train/Update.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/IO/Groups.h"
 #include <algorithm>
 #include <cmath>
 
@@ -51,15 +52,16 @@ void setOptimizer(Model &model, const UpdateScalars &scalars) {
 namespace {
 
 /// Of loss l, from its sum.
-double lossOf(const UpdateResult &result, size_t l) {
+double lossOf(const UpdateResult &result, size_t l, double sum) {
   double d = result.denominators[l];
-  return d == 0 ? 0 : result.losses[l] / d;
+  return d == 0 ? 0 : sum / d;
 }
 
-double totalLoss(const Model &model, const UpdateResult &result) {
+double totalLoss(const Model &model, const UpdateResult &result,
+                 const double *sums) {
   double total = 0;
   for (size_t l = 0; l < result.losses.size(); ++l)
-    total += model.manifest.losses[l].coefficient * lossOf(result, l);
+    total += model.manifest.losses[l].coefficient * lossOf(result, l, sums[l]);
   return total;
 }
 
@@ -78,38 +80,58 @@ void checkCount(const Manifest &manifest, size_t count) {
                 "give one, or compile without --optimizer-in-backward");
 }
 
+/// One number per loss, summed over the micro-batches of each group, the groups
+/// of this rank, the ranks. `run(i, sums)` adds those of micro-batch i;
+/// `end(g)` is told of a group's end.
+template <typename RunOne, typename End>
+void sumOverBatches(Model &model, const MicroBatches &batches,
+                    std::vector<double> &rows, std::vector<double> &sums,
+                    RunOne run, End end) {
+  std::fill(rows.begin(), rows.end(), 0);
+  size_t i = 0;
+  for (size_t g = 0; g < batches.groups(); ++g) {
+    for (; i < batches.groupEnd(g); ++i)
+      run(i, rows.data() + g * sums.size());
+    end(g);
+  }
+  addNeighbours(rows.data(), batches.groups(), sums.size());
+  std::copy_n(rows.begin(), sums.size(), sums.begin());
+  if (model.world)
+    model.world->sum(sums.data(), sums.size());
+}
+
 void addDenominators(Model &model, const MicroBatches &batches,
-                     std::vector<double> &denominators) {
-  std::fill(denominators.begin(), denominators.end(), 0);
-  for (size_t i = 0; i < batches.count; ++i) {
+                     UpdateResult &result) {
+  auto run = [&](size_t i, double *sums) {
     batches.load(i);
     model.run(TTS_PROGRAM_DENOMINATORS, batches.buckets[i]);
-    for (size_t l = 0; l < denominators.size(); ++l)
-      denominators[l] += model.readScalar(*model.losses[l].denominator);
-  }
-  if (model.world)
-    model.world->sum(denominators.data(), denominators.size());
+    for (size_t l = 0; l < model.losses.size(); ++l)
+      sums[l] += model.readScalar(*model.losses[l].denominator);
+  };
+  sumOverBatches(model, batches, result.ofGroups, result.denominators, run,
+                 [](size_t) {});
 }
 
 void addGradients(Model &model, const MicroBatches &batches,
                   UpdateResult &result) {
-  std::vector<double> &sums = result.losses;
-  std::fill(sums.begin(), sums.end(), 0);
-  for (size_t i = 0; i < batches.count; ++i) {
+  auto run = [&](size_t i, double *sums) {
     batches.load(i);
     model.run(TTS_PROGRAM_FORWARD, batches.buckets[i]);
-    for (size_t l = 0; l < sums.size(); ++l)
+    for (size_t l = 0; l < model.losses.size(); ++l)
       sums[l] += model.readScalar(*model.losses[l].sum);
     // What writes weights as it goes must not start on such a loss.
     if (model.manifest.updateInBackward &&
-        !std::isfinite(totalLoss(model, result)))
+        !std::isfinite(totalLoss(model, result, sums)))
       return;
     model.run(TTS_PROGRAM_BACKWARD, batches.buckets[i]);
     if (batches.progress)
       batches.progress(i + 1);
-  }
-  if (model.world)
-    model.world->sum(sums.data(), sums.size());
+  };
+  auto end = [&](size_t g) {
+    if (batches.groups() > 1)
+      model.run(TtsProgramKind(TTS_PROGRAM_FOLD + g), 0);
+  };
+  sumOverBatches(model, batches, result.ofGroups, result.losses, run, end);
 }
 
 } // namespace
@@ -124,14 +146,14 @@ void runUpdate(Model &model, const MicroBatches &batches,
   setDraw(model, scalars.seed, scalars.update);
   if (!model.manifest.updateInBackward)
     model.run(TTS_PROGRAM_ZERO, 0);
-  addDenominators(model, batches, result.denominators);
+  addDenominators(model, batches, result);
   setLossWeights(model, result.denominators, scalars.lossScale);
   setOptimizer(model, scalars);
   addGradients(model, batches, result);
 
-  result.loss = totalLoss(model, result);
+  result.loss = totalLoss(model, result, result.losses.data());
   for (size_t l = 0; l < result.losses.size(); ++l)
-    result.losses[l] = lossOf(result, l);
+    result.losses[l] = lossOf(result, l, result.losses[l]);
   // A non-finite loss with finite gradients must not reach the weights either.
   result.finite = std::isfinite(result.loss);
   result.gradNorm = NAN;

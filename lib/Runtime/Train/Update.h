@@ -24,6 +24,13 @@ struct MicroBatches {
   std::function<void(size_t i)> load;
   /// Told after each forward and backward; may be empty.
   std::function<void(size_t done)> progress;
+  /// Where the groups end that are summed apart; null: they are one.
+  const std::vector<size_t> *groupEnds = nullptr;
+
+  size_t groups() const { return groupEnds ? groupEnds->size() : 1; }
+  size_t groupEnd(size_t g) const {
+    return groupEnds ? (*groupEnds)[g] : count;
+  }
 };
 
 struct UpdateScalars {
@@ -36,11 +43,13 @@ struct UpdateScalars {
 
 struct UpdateResult {
   explicit UpdateResult(const Model &model)
-      : losses(model.losses.size()), denominators(model.losses.size()) {}
+      : losses(model.losses.size()), denominators(model.losses.size()),
+        ofGroups(model.losses.size() * size_t(model.manifest.groups)) {}
 
   double loss = 0;                  ///< sum of coefficient · sum / denominator
   std::vector<double> losses;       ///< sum / denominator, in double
   std::vector<double> denominators; ///< over the whole update
+  std::vector<double> ofGroups;     ///< room for sums: group × loss
   double gradNorm = 0;              ///< before clipping
   /// False: weights, moments and EMA are as before; but where backward updates
   /// them and the loss is finite, they are spoilt.

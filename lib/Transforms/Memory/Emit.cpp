@@ -14,6 +14,7 @@ static uint32_t getClass(const Storage &storage) {
   case Role::Parameter:
     return TTS_CLASS_PARAMETERS;
   case Role::Gradient:
+  case Role::Partial:
     return TTS_CLASS_GRADIENTS;
   case Role::Moment1:
   case Role::Moment2:
@@ -42,6 +43,8 @@ static std::string getBufferName(const Storage &storage) {
   switch (storage.role) {
   case Role::Gradient:
     return "grad:" + storage.name;
+  case Role::Partial:
+    return "partial:" + storage.name;
   case Role::Moment1:
     return "moment1:" + storage.name;
   case Role::Moment2:

@@ -91,8 +91,9 @@ void takeOverDyingOperands(Program &program) {
 /// Persistent bytes by class, then by first appearance.
 int64_t placePersistent(StorageTable &table) {
   static const Role order[] = {Role::Parameter, Role::HalfCopy, Role::Gradient,
-                               Role::Moment1,   Role::Moment2,  Role::Ema,
-                               Role::Next,      Role::Scalar,   Role::Input};
+                               Role::Partial,   Role::Moment1,  Role::Moment2,
+                               Role::Ema,       Role::Next,     Role::Scalar,
+                               Role::Input};
   int64_t top = 0;
   for (Role role : order)
     for (auto &[key, storage] : table.getPersistent())

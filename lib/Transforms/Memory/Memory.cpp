@@ -5,7 +5,6 @@
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Transforms/Memory/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tts;
@@ -18,15 +17,9 @@ namespace tts {
 
 namespace {
 int64_t getKind(StringRef program) {
-  return llvm::StringSwitch<int64_t>(program)
-      .Case("zero", TTS_PROGRAM_ZERO)
-      .Case("denominators", TTS_PROGRAM_DENOMINATORS)
-      .Case("forward", TTS_PROGRAM_FORWARD)
-      .Case("backward", TTS_PROGRAM_BACKWARD)
-      .Case("update", TTS_PROGRAM_UPDATE)
-      .Case("eval", TTS_PROGRAM_EVAL)
-      .Case("infer", TTS_PROGRAM_INFER)
-      .Default(-1);
+  static constexpr StringLiteral names[] = TTS_PROGRAM_NAMES;
+  const auto *it = llvm::find(names, program);
+  return it == std::end(names) ? -1 : it - names;
 }
 
 struct Memory : tts::impl::TtsMemoryBase<Memory> {

@@ -37,12 +37,12 @@ std::pair<Role, StringAttr> memory::getRole(DictionaryAttr attributes) {
   if (!attributes)
     return {Role::None, {}};
   static const std::pair<StringLiteral, Role> roles[] = {
-      {kParamAttr, Role::Parameter}, {kGradientAttr, Role::Gradient},
-      {kMoment1Attr, Role::Moment1}, {kMoment2Attr, Role::Moment2},
-      {kEmaAttr, Role::Ema},         {kHalfCopyAttr, Role::HalfCopy},
-      {kScalarAttr, Role::Scalar},   {kInputAttr, Role::Input},
-      {kStashAttr, Role::Stash},     {kOutputAttr, Role::Output},
-      {kNextAttr, Role::Next}};
+      {kParamAttr, Role::Parameter},   {kGradientAttr, Role::Gradient},
+      {kPartialAttr, Role::Partial},   {kMoment1Attr, Role::Moment1},
+      {kMoment2Attr, Role::Moment2},   {kEmaAttr, Role::Ema},
+      {kHalfCopyAttr, Role::HalfCopy}, {kScalarAttr, Role::Scalar},
+      {kInputAttr, Role::Input},       {kStashAttr, Role::Stash},
+      {kOutputAttr, Role::Output},     {kNextAttr, Role::Next}};
   for (auto &[attribute, role] : roles)
     if (auto name = attributes.getAs<StringAttr>(attribute))
       return {role, name};

@@ -21,6 +21,7 @@ namespace tts::memory {
 enum class Role {
   Parameter,
   Gradient,
+  Partial,
   Moment1,
   Moment2,
   Ema,

@@ -1,6 +1,6 @@
 //===- Partition.cpp - gradients of all ranks become one -----------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "Folds.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "tts/Transforms/Partition/Passes.h"
@@ -39,10 +39,14 @@ static void reduceGradients(func::FuncOp update) {
 namespace {
 struct Partition : tts::impl::TtsPartitionBase<Partition> {
   void runOnOperation() override {
-    auto ranks = getOperation()->getAttrOfType<IntegerAttr>(kRanksAttr);
-    if (!ranks || ranks.getInt() == 1)
+    ModuleOp module = getOperation();
+    auto attribute = module->getAttrOfType<IntegerAttr>(kRanksAttr);
+    int64_t ranks = attribute ? attribute.getInt() : 1;
+    if (module->hasAttr(kDeterministicAttr) && failed(addFolds(module, ranks)))
+      return signalPassFailure();
+    if (ranks == 1)
       return;
-    for (auto program : getOperation().getOps<func::FuncOp>()) {
+    for (auto program : module.getOps<func::FuncOp>()) {
       auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
       if (kind && kind.getValue() == "update")
         reduceGradients(program);

@@ -71,7 +71,7 @@ tts::plan::joinCandidates(const JointSettings &settings,
                    c.primitives.end(), std::back_inserter(both));
     primitives = std::move(both);
     joint.stepSeconds +=
-        c.microBatchSeconds *
+        c.microBatchSeconds * settings.groups *
         expectedMicroBatches(settings.batch, share, c.microBatch);
   }
   joint.classes = joinClasses(settings.classes, largest->classes, batchBytes);

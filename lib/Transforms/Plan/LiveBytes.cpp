@@ -17,8 +17,8 @@ llvm::StringRef tts::plan::className(unsigned klass) {
   return klass < kNumClasses ? llvm::StringRef(names[klass]) : "unknown";
 }
 
-/// zero; per bucket denominators, forward, backward; update; per bucket eval;
-/// per bucket infer.
+/// zero; per bucket denominators, forward, backward; folds; update; per bucket
+/// eval; per bucket infer.
 static std::tuple<int, int64_t, int64_t> timelineKey(const ProgramSpan &span) {
   switch (span.kind) {
   case TTS_PROGRAM_ZERO:
@@ -28,11 +28,13 @@ static std::tuple<int, int64_t, int64_t> timelineKey(const ProgramSpan &span) {
   case TTS_PROGRAM_BACKWARD:
     return {1, span.bucket, span.kind};
   case TTS_PROGRAM_UPDATE:
-    return {2, 0, 0};
+    return {3, 0, 0};
   case TTS_PROGRAM_EVAL:
-    return {3, span.bucket, 0};
-  default:
     return {4, span.bucket, 0};
+  case TTS_PROGRAM_INFER:
+    return {5, span.bucket, 0};
+  default: // folds
+    return {2, 0, span.kind};
   }
 }
 

@@ -62,9 +62,9 @@ static LogicalResult
 checkUnique(func::FuncOp func, StringRef kind, unsigned count,
             llvm::function_ref<DictionaryAttr(unsigned)> find) {
   static constexpr StringLiteral roles[] = {
-      kParamAttr,       kInputAttr,   kScalarAttr, kLossAttr,
-      kDenominatorAttr, kOutputAttr,  kStashAttr,  kGradientAttr,
-      kMoment1Attr,     kMoment2Attr, kEmaAttr,    kNextAttr};
+      kParamAttr,   kInputAttr, kScalarAttr,   kLossAttr,    kDenominatorAttr,
+      kOutputAttr,  kStashAttr, kGradientAttr, kPartialAttr, kMoment1Attr,
+      kMoment2Attr, kEmaAttr,   kNextAttr};
   DenseMap<std::pair<StringRef, StringRef>, unsigned> first;
   for (unsigned index : llvm::seq(count)) {
     DictionaryAttr attributes = find(index);

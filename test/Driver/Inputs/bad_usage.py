@@ -38,7 +38,7 @@ CASES = {
     "--optimizer-in-backward=on": "--optimizer-in-backward: gradients are clipped by their global norm, which is",
     "--ema=1.5": "--ema: is not between 0 and 1; give a decay",
     "--freeze=decoder.*": "--freeze: no parameter is named like 'decoder.*'; see tts.param",
-    "--deterministic": "--deterministic: is not supported yet; leave it out",
+    "--deterministic --ranks=3": "--deterministic: 3 ranks cannot share its four groups of shards; give --ranks=1, 2 or 4",
     "--stop-after=plan": "--stop-after: is a flag of tts-opt; use tts-opt",
 }
 

@@ -359,6 +359,36 @@ TEST(Mutation, SumsOverRanks) {
   EXPECT_FOUND(narrow, "has 12 bytes but 16 are touched");
 }
 
+TEST(Mutation, SumsOfGroups) {
+  auto folded = [] {
+    SmallTable table;
+    table.addFolds();
+    return table;
+  };
+  EXPECT_TRUE(folded().check().ok()) << all(folded().check());
+  auto operandOf = [](SmallTable &table, const char *name, uint32_t entry,
+                      uint32_t operand) -> uint32_t {
+    uint32_t p = table.program(name, TTS_NO_BUCKET);
+    return table.entries[table.programs[p].first_entry + entry].first_operand +
+           operand;
+  };
+  SmallTable lost = folded(); // the first group's sum
+  lost.removeOperand(operandOf(lost, "fold.1", 0, 0));
+  EXPECT_FOUND(lost, "fold.1: does not read all of buffer");
+  SmallTable replaced = folded(); // the last group's
+  replaced.operands[operandOf(replaced, "fold.1", 0, 1)].access = TTS_WRITE;
+  EXPECT_FOUND(replaced, "fold.1: does not read all of");
+  SmallTable twice = folded(); // the first group's, which is not cleared
+  twice.operands[operandOf(twice, "fold.0", 1, 0)].size = 128;
+  EXPECT_FOUND(twice, "fold.0: does not write all of");
+  SmallTable alone = folded();
+  alone.manifest["ranks"] = 1;
+  EXPECT_FOUND(alone, "2 folds instead of 4");
+  SmallTable uneven = folded();
+  uneven.manifest["ranks"] = 3;
+  EXPECT_FOUND(uneven, "cannot share the groups");
+}
+
 TEST(Mutation, ConvolutionsThatTouchMore) {
   SmallTable sound;
   sound.makeConvolutions();

@@ -41,6 +41,9 @@ struct SmallTable {
   /// Running statistics "mean": each forward finds "next:mean", update adopts
   /// it.
   void addState();
+  /// Two groups of micro-batches: fold.0 puts the gradient aside as
+  /// "w.partial", fold.1 adds it.
+  void addFolds();
   void removeOperand(uint32_t index);
   struct Use {
     uint32_t buffer;

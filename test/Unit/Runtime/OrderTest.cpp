@@ -140,6 +140,7 @@ TEST_P(EveryBucketCount, AnEpochHoldsEachIdOnceInABucketThatFits) {
     std::vector<uint32_t> ids =
         takeEpoch(order, std::min<size_t>(16, 1000 - taken));
     std::multiset<uint32_t> before(ids.begin(), ids.end());
+    micro.clear();
     batches.cut(ids.data(), ids.size(), bucketOf.data(), micro);
     ASSERT_EQ(before, std::multiset<uint32_t>(ids.begin(), ids.end()));
     uint32_t next = 0;
@@ -174,12 +175,14 @@ TEST(Batches, MovesUpOnlyWhenCheaper) {
   EXPECT_EQ(ids[2], 2u); // the last of bucket 0 went up
   // Where bucket 1 does not hold what bucket 0 holds, nothing moves.
   Batches apart({{2, 10, false}, {2, 20, false}}, 4);
+  micro.clear();
   apart.cut(ids.data(), 4, bucketOf.data(), micro);
   EXPECT_EQ(micro.size(), 3u);
   // Three buckets of one utterance each: one micro-batch of the longest.
   std::vector<uint8_t> each = {0, 1, 2};
   std::vector<uint32_t> three = {2, 1, 0};
   Batches chain({{4, 10, false}, {4, 20, true}, {4, 25, true}}, 4);
+  micro.clear();
   chain.cut(three.data(), 3, each.data(), micro);
   ASSERT_EQ(micro.size(), 1u);
   EXPECT_EQ(micro[0].bucket, 2u);

@@ -4,6 +4,7 @@
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Collectives/Launch.h"
 #include "Runtime/Collectives/World.h"
+#include "Runtime/IO/Groups.h"
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -142,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(RingCase{2, {8}, 1 << 12}, RingCase{2, {1}, 64},
                     RingCase{3, {5, 1, 30, 64}, 64}, RingCase{4, {1, 2}, 64},
                     RingCase{4, {1000, 3, 1, 97}, 256},
-                    RingCase{7, {13, 500}, 4096}, RingCase{5, {0, 40}, 32}));
+                    RingCase{7, {13, 500}, 4096}, RingCase{5, {0, 40}, 32},
+                    RingCase{8, {3, 1000}, 512}, RingCase{8, {5}, 64}));
 
 TEST(Ring, AllRanksEndWithTheSameBits) {
   // Sums that rounding makes depend on their order.
@@ -159,6 +161,76 @@ TEST(Ring, AllRanksEndWithTheSameBits) {
   });
   for (int rank = 1; rank < 4; ++rank)
     EXPECT_EQ(results[0], results[size_t(rank)]);
+}
+
+/// Element i of the vector of part p: sums of these are rounded.
+float elementOf(int i, int part) { return 1.0f / float(1 + i + 31 * part); }
+
+/// All ranks' results, of which rank r starts with rows[r].
+std::vector<std::vector<float>>
+reduce(const std::vector<std::vector<float>> &rows) {
+  std::vector<std::vector<float>> results(rows.size());
+  onRanks(int(rows.size()),
+          [&](int rank, std::unique_ptr<Transport> transport) {
+            std::vector<std::vector<float>> arrays = {rows[size_t(rank)]};
+            char staging[128];
+            Ring(*transport, Pieces(piecesOf(arrays), TTS_F32), staging,
+                 sizeof(staging))
+                .allReduce();
+            results[size_t(rank)] = arrays[0];
+          });
+  return results;
+}
+
+TEST(Ring, TwoRanksAndFourHaveOneTree) {
+  constexpr int length = 103;
+  std::vector<std::vector<float>> four(4), two(2);
+  std::vector<float> expected;
+  for (int i = 0; i < length; ++i) {
+    float v[4];
+    for (int p = 0; p < 4; ++p)
+      four[size_t(p)].push_back(v[p] = elementOf(i, p));
+    for (size_t p : {0, 1})
+      two[p].push_back(v[p] + v[p + 2]);
+    expected.push_back((v[0] + v[2]) + (v[1] + v[3]));
+  }
+  for (const auto &rows : {two, four})
+    for (const auto &result : reduce(rows))
+      EXPECT_EQ(result, expected);
+}
+
+TEST(Groups, ARankFoldsItsGroupsAsTheTreeGoes) {
+  auto ranksOf = [](Share share, int groups) {
+    std::vector<uint32_t> list;
+    for (const Share &group : groupsOf(share, groups)) {
+      EXPECT_EQ(group.ranks, groups == 1 ? share.ranks : uint32_t(groups));
+      list.push_back(group.rank);
+    }
+    return list;
+  };
+  using List = std::vector<uint32_t>;
+  EXPECT_EQ(ranksOf({2, 3}, 1), List({2}));
+  EXPECT_EQ(ranksOf({0, 1}, 4), List({0, 2, 1, 3}));
+  EXPECT_EQ(ranksOf({1, 2}, 4), List({1, 3}));
+  EXPECT_EQ(ranksOf({3, 4}, 4), List({3}));
+}
+
+TEST(Groups, RanksAddNumbersAsOneDoes) {
+  const double v[4] = {1e30, 1, -1e30, 3}; // 1 and 3 survive in this tree only
+  double one[4] = {v[0], v[2], v[1], v[3]};
+  addNeighbours(one, 4, 1);
+  EXPECT_EQ(one[0], 4);
+  onRanks(2, [&](int rank, std::unique_ptr<Transport> transport) {
+    double own[2] = {v[rank], v[rank + 2]};
+    addNeighbours(own, 2, 1);
+    World(std::move(transport)).sum(own, 1);
+    EXPECT_EQ(own[0], 4);
+  });
+  onRanks(4, [&](int rank, std::unique_ptr<Transport> transport) {
+    double own = v[rank];
+    World(std::move(transport)).sum(&own, 1);
+    EXPECT_EQ(own, 4);
+  });
 }
 
 TEST(Ring, RefusesWhatItCannotSum) {

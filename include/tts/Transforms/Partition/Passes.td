@@ -14,6 +14,10 @@ def TtsPartition : Pass<"tts-partition", "::mlir::ModuleOp"> {
     of them, at its head, one op for each element type. Without `tts.ranks`, or
     with one rank, nothing changes.
 
+    With `tts.deterministic` there are four groups of micro-batches, and those of a
+    rank get programs `fold.0`, `fold.1`… which add their sums as a tree; one rank
+    and two then round as four do.
+
     Assumes static programs. Guarantees that every gradient that is read is reduced
     exactly once per update, whatever buckets ran.
   }];

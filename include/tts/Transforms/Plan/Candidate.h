@@ -37,7 +37,9 @@ struct Candidate {
 
 /// What no choice changes.
 struct JointSettings {
-  int64_t batch = 1;
+  /// Utterances that are cut into micro-batches together, and how often in an
+  /// update.
+  int64_t batch = 1, groups = 1;
   /// The persistent arena without the batch region.
   int64_t persistentBytes = 0;
   /// Outside the arena, without primitives.

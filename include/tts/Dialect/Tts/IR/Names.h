@@ -12,7 +12,8 @@ namespace tts {
 //===-- of a function -----------------------------------------------------===//
 
 /// "train" and "infer" in a model file; "zero", "denominators", "forward",
-/// "backward", "update", "eval", "infer" after Differentiate.
+/// "backward", "update", "eval", "infer" after Differentiate; "fold.0" and on
+/// after Partition.
 inline constexpr llvm::StringLiteral kProgramAttr = "tts.program";
 /// i64: which bucket a specialized program is for.
 inline constexpr llvm::StringLiteral kBucketAttr = "tts.bucket_index";
@@ -27,6 +28,8 @@ inline constexpr llvm::StringLiteral kDenominatorAttr = "tts.denominator";
 inline constexpr llvm::StringLiteral kOutputAttr = "tts.output";
 inline constexpr llvm::StringLiteral kStashAttr = "tts.stash";
 inline constexpr llvm::StringLiteral kGradientAttr = "tts.gradient";
+/// The sum of a gradient over groups of micro-batches: "parameter.0", ".1".
+inline constexpr llvm::StringLiteral kPartialAttr = "tts.partial";
 inline constexpr llvm::StringLiteral kMoment1Attr = "tts.moment1";
 inline constexpr llvm::StringLiteral kMoment2Attr = "tts.moment2";
 inline constexpr llvm::StringLiteral kEmaAttr = "tts.ema";
@@ -67,6 +70,11 @@ inline constexpr llvm::StringLiteral kHalfCopiesAttr = "tts.half_copies";
 /// i64: the data replicas that the plan is for, where they are several; set by
 /// Plan. `tts.batch` is theirs together.
 inline constexpr llvm::StringLiteral kRanksAttr = "tts.ranks";
+/// Unit: the sums over an update's micro-batches have one order on 1, 2 and 4
+/// ranks; set by Plan.
+inline constexpr llvm::StringLiteral kDeterministicAttr = "tts.deterministic";
+/// Of shards, then: their sums are added as a tree, whatever the ranks.
+inline constexpr int64_t kFoldGroups = 4;
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
 
