@@ -4,7 +4,7 @@
 
 Each plan is compiled and trains two updates with validation and a checkpoint on a synthetic corpus. Held for each: the measured peak (VmHWM) is at
 most the budget and within 1 % + 8 MiB of the planned one, the arena's high water is the planned arena to the byte, nothing of 4 KiB is allocated after
-the start; over all: more budget gives no smaller peak, and no time more than 2 % longer. Exit 1 if one of them fails.
+the start; over all: more budget gives no smaller peak and no longer time. Exit 1 if one of them fails.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
 MODELS = {"fastspeech2": fastspeech2, "dit": dit, "codec_lm": codec_lm}
 ALLOWED = 8 << 20  # beside 1 %
-SLOWER = 1.02
+NOISE = 1 + 1e-9
 
 
 def run(*command, code: int = 0) -> subprocess.CompletedProcess:
@@ -67,7 +67,7 @@ class Point:
             self.faults.append("allocations after the start")
         if smaller and self.planned < smaller.planned:
             self.faults.append("smaller than at less budget")
-        if smaller and self.seconds > SLOWER * smaller.seconds:
+        if smaller and self.seconds > NOISE * smaller.seconds:
             self.faults.append("slower than at less budget")
 
     def line(self) -> str:

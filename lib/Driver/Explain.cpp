@@ -86,7 +86,7 @@ StringRef verdictOf(const PlanResult &plan, size_t index) {
     return "over the budget";
   if (isDominated(plan, index))
     return "another is no larger and no slower";
-  if (plan.fits && index < plan.taken)
+  if (plan.fits && choice.stepSeconds < plan.choice().stepSeconds)
     return "may not fit";
   return choice.isExact ? "fits, slower" : "fits, slower by the estimates";
 }
@@ -112,6 +112,18 @@ void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
         verdictOf(plan, index), updateText(choice));
 }
 
+/// Of the choices over the budget that are faster than the winner, the one that
+/// lacks least; null when nothing is faster.
+const ConsideredChoice *findNextFaster(const PlanResult &plan) {
+  const ConsideredChoice *next = nullptr;
+  for (const ConsideredChoice &c : plan.considered)
+    if (c.peakBytes > plan.budget &&
+        c.stepSeconds < plan.choice().stepSeconds &&
+        (!next || c.peakBytes < next->peakBytes))
+      next = &c;
+  return next;
+}
+
 void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
   if (!plan.fits) {
     os << "nothing fits\n";
@@ -123,16 +135,16 @@ void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
   if (int64_t count = *llvm::max_element(plan.choice().storedValues))
     os << ", " << count << " activations in half";
   os << updateText(plan.choice()) << ": ";
-  if (plan.taken == 0) {
+  const ConsideredChoice *faster = findNextFaster(plan);
+  if (!faster) {
     os << "nothing is faster\n";
     return;
   }
-  const ConsideredChoice &faster = plan.considered[plan.taken - 1];
   os << llvm::formatv("the next faster one saves {0:f4} s and needs {1}{2} "
                       "bytes more than the budget\n",
-                      plan.choice().stepSeconds - faster.stepSeconds,
-                      faster.isExact ? "" : "about ",
-                      faster.peakBytes - plan.budget);
+                      plan.choice().stepSeconds - faster->stepSeconds,
+                      faster->isExact ? "" : "about ",
+                      faster->peakBytes - plan.budget);
 }
 
 void printBudgets(llvm::raw_ostream &os, const PlanResult &plan) {

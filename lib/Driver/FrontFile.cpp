@@ -21,7 +21,7 @@ using json::ObjectMapper;
 namespace {
 /// The first key of a front's file; raised when its fields change.
 constexpr StringLiteral kVersionKey = "tts_plan_front";
-constexpr int64_t kVersion = 3;
+constexpr int64_t kVersion = 4;
 
 template <typename Range> json::Value listJson(const Range &range) {
   return Array(range);
@@ -84,6 +84,7 @@ json::Value choiceJson(const PlanFront::Choice &choice) {
   return Object{{"plan", std::move(plan)},
                 {"group", choice.estimate.group},
                 {"least_bytes", choice.estimate.leastBytes},
+                {"least_seconds", choice.estimate.leastSeconds},
                 {"precision", f.precision},
                 {"update_in_backward", f.updateInBackward},
                 {"micro_batches", listJson(f.microBatches)},
@@ -106,6 +107,7 @@ bool readChoice(const json::Value &value, PlanFront::Choice &choice,
   bool isRead =
       mapper && mapper.map("plan", plan) && mapper.map("group", group) &&
       mapper.map("least_bytes", choice.estimate.leastBytes) &&
+      mapper.map("least_seconds", choice.estimate.leastSeconds) &&
       mapper.map("precision", f.precision) &&
       mapper.map("update_in_backward", f.updateInBackward) &&
       mapList(mapper, "micro_batches", f.microBatches) &&

@@ -154,9 +154,12 @@ double Candidates::countMissing(const Bucket &bucket, unsigned rung) const {
 }
 
 /// Bytes and time of forward and backward are linear in the micro-batch, and
-/// fall and rise with the rung as the solver says.
+/// fall and rise with the rung as the solver says. The least seconds allow for
+/// what was ever seen (docs/planning.md): of the samples' between them and of
+/// a sample's beside it, and of the seconds to compute again.
 plan::Estimate Candidates::estimate(const Bucket &bucket, int64_t microBatch,
                                     unsigned rung) const {
+  constexpr double kBetween = 0.97, kBeside = 0.995, kAgain = 0.8;
   const StepMeasure &low = bucket.small.measure, &high = bucket.large.measure;
   int64_t first = bucket.small.microBatch, last = bucket.large.microBatch;
   double t = first == last ? 0 : double(microBatch - first) / (last - first);
@@ -172,10 +175,19 @@ plan::Estimate Candidates::estimate(const Bucket &bucket, int64_t microBatch,
                                    countMissing(bucket, rung),
                                between(low.sideBytes, high.sideBytes),
                                double(sharedTransientBytes)});
+  const double lowSeconds = low.microBatchSeconds(bucket.small.bucket);
+  const double highSeconds = high.microBatchSeconds(bucket.small.bucket);
+  const double kept = between(lowSeconds, highSeconds);
   // The solver's programs are those of the largest micro-batch.
-  e.microBatchSeconds = between(low.microBatchSeconds(bucket.small.bucket),
-                                high.microBatchSeconds(bucket.small.bucket)) +
-                        remat.seconds * microBatch / last;
+  const double again = remat.seconds * microBatch / last;
+  e.microBatchSeconds = kept + again;
+  // None between the samples is faster an utterance than both.
+  double least =
+      std::max(kBetween * kept,
+               microBatch * std::min(lowSeconds / first, highSeconds / last));
+  if (microBatch == first || microBatch == last)
+    least = rung == 0 ? kept : kBeside * kept;
+  e.leastSeconds = least + kAgain * again;
   e.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : low.batchBytes)
     e.batchBytes[inputs.lookup(name)] =

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Candidates.h"
+#include "WayOut.h"
 
 #include "tts-runtime/Format.h"
 #include "tts/Analysis/EagerBytes.h"
@@ -16,6 +17,7 @@
 #include "tts/Pipelines/UpdatePlace.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tts;
@@ -56,7 +58,8 @@ private:
   SmallVector<StringRef> getPrecisions() const;
   SmallVector<bool> getUpdatePlaces() const;
   LogicalResult fillFront();
-  LogicalResult makeExact(size_t index);
+  LogicalResult makeExact(ArrayRef<size_t> indices);
+  LogicalResult makeExactWhole(size_t index);
   LogicalResult lowerWhole(size_t index);
   FailureOr<PlanResult> choose();
   LogicalResult finish(PlanResult &result);
@@ -147,10 +150,9 @@ LogicalResult Planner::fillFront() {
     front.choices.push_back({j, c.makePlan(j.choice), c.describe(j)});
   }
   // One that is kept is made whole, so that the next budget is a look-up.
-  for (size_t index = 0; request.front && index < front.choices.size(); ++index)
-    if (failed(makeExact(index)))
-      return failure();
-  return success();
+  if (!request.front)
+    return success();
+  return makeExact(llvm::to_vector(llvm::seq(front.choices.size())));
 }
 
 /// All buckets at once, and the joint figures from that.
@@ -171,26 +173,42 @@ LogicalResult Planner::lowerWhole(size_t index) {
   return success();
 }
 
-/// Bucket by bucket where the candidates are at hand: they have most of them.
-LogicalResult Planner::makeExact(size_t index) {
+LogicalResult Planner::makeExactWhole(size_t index) {
   PlanFront::Choice &choice = front.choices[index];
   if (choice.figures.isExact)
     return success();
-  if (!candidates.empty()) {
-    Candidates &from = *candidates[choice.estimate.group];
-    SmallVector<std::pair<unsigned, unsigned>> which;
-    for (auto [bucket, estimate] : llvm::enumerate(choice.estimate.choice))
-      which.push_back({bucket, estimate});
-    if (failed(from.makeExact(which)))
-      return failure();
-    choice.figures.setExact(from.join(choice.estimate.choice));
-    return success();
-  }
   if (failed(lowerWhole(index)))
     return failure();
   choice.figures.setExact(
       joinWhole(front.groups[choice.estimate.group].settings, front.shares,
                 choice.plan.getMicroBatches(), measure));
+  return success();
+}
+
+/// Bucket by bucket where the candidates are at hand: they have most of them.
+LogicalResult Planner::makeExact(ArrayRef<size_t> indices) {
+  if (candidates.empty()) {
+    for (size_t index : indices)
+      if (failed(makeExactWhole(index)))
+        return failure();
+    return success();
+  }
+  for (auto [group, from] : llvm::enumerate(candidates)) {
+    SmallVector<PlanFront::Choice *> missing;
+    llvm::SetVector<std::pair<unsigned, unsigned>> which;
+    for (size_t index : indices) {
+      PlanFront::Choice &choice = front.choices[index];
+      if (choice.figures.isExact || choice.estimate.group != group)
+        continue;
+      missing.push_back(&choice);
+      for (auto [bucket, estimate] : llvm::enumerate(choice.estimate.choice))
+        which.insert({bucket, estimate});
+    }
+    if (failed(from->makeExact(which.getArrayRef())))
+      return failure();
+    for (PlanFront::Choice *choice : missing)
+      choice->figures.setExact(from->join(choice->estimate.choice));
+  }
   return success();
 }
 
@@ -202,10 +220,16 @@ FailureOr<PlanResult> Planner::choose() {
   auto indexOf = [&](const plan::JointEstimate *j) -> size_t {
     return j - search.choices().data();
   };
-  auto exact = [&](const plan::JointEstimate &j) -> std::optional<int64_t> {
-    if (failed(makeExact(indexOf(&j))))
-      return {};
-    return front.choices[indexOf(&j)].figures.peakBytes;
+  auto exact = [&](const plan::Search::Choices &few) {
+    std::vector<plan::ExactFigures> figures;
+    SmallVector<size_t> indices = llvm::map_to_vector(few, indexOf);
+    if (failed(makeExact(indices)))
+      return figures;
+    for (size_t index : indices) {
+      const ConsideredChoice &found = front.choices[index].figures;
+      figures.push_back({found.peakBytes, found.stepSeconds});
+    }
+    return figures;
   };
   PlanResult result;
   result.batch = batchOfRank;
@@ -305,53 +329,6 @@ static void noteRanks(ModuleOp module, const PlanRequest &request) {
     module->setAttr(kDeterministicAttr, builder.getUnitAttr());
 }
 
-/// What was pinned and, left to the planner, gives a plan; the least first.
-static std::string findWayOut(ModuleOp module, const PlanRequest &request,
-                              bool hasMicroBatch) {
-  bool hasRemat = request.remat != "auto";
-  for (auto [frees, freesRemat] :
-       {std::pair(false, true), {true, false}, {true, true}}) {
-    if ((frees && !hasMicroBatch) || (freesRemat && !hasRemat))
-      continue;
-    PlanRequest freer = request;
-    freer.furtherBudgets.clear();
-    freer.front = nullptr;
-    freer.timing = nullptr;
-    std::string text = "leave out";
-    if (freesRemat) {
-      text += " --remat=" + request.remat;
-      freer.remat = "auto";
-    }
-    if (frees) {
-      text += (freesRemat ? " and" : "");
-      text += " --micro-batch=" + std::to_string(*request.microBatch);
-      freer.microBatch.reset();
-    }
-    FailureOr<PlanResult> result = Planner(module, freer).run();
-    if (succeeded(result) && result->fits)
-      return text;
-  }
-  return "";
-}
-
-/// Whether keeping activations in half would do; not tried where more is
-/// lacking than half of what comes and goes.
-static bool wouldFitInHalf(ModuleOp module, const PlanRequest &request,
-                           const PlanResult &smallest) {
-  PlanRequest freer = request;
-  freer.halfStorage = "auto";
-  const StepMeasure &m = smallest.measure;
-  if (request.halfStorage != "none" || !freer.findStorageFault().empty() ||
-      2 * (smallest.smallestBudget - smallest.budget) >
-          m.arenaBytes - m.persistentBytes)
-    return false;
-  freer.furtherBudgets.clear();
-  freer.front = nullptr;
-  freer.timing = nullptr;
-  FailureOr<PlanResult> result = Planner(module, freer).run();
-  return succeeded(result) && result->fits;
-}
-
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
   noteConvTimes(differentiated, request.hardware);
@@ -374,11 +351,12 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
     result = Planner(differentiated, pinned).run();
   }
   if (succeeded(result) && !result->fits) {
+    auto fits = [&](const PlanRequest &freer) {
+      FailureOr<PlanResult> found = Planner(differentiated, freer).run();
+      return succeeded(found) && found->fits;
+    };
     result->wayOut =
-        findWayOut(differentiated, pinned, pinned.microBatch && !isWhole);
-    if (wouldFitInHalf(differentiated, pinned, *result))
-      result->wayOut += std::string(result->wayOut.empty() ? "" : " or ") +
-                        "allow --half-storage=auto";
+        findWayOut(pinned, *result, pinned.microBatch && !isWhole, fits);
   }
   return result;
 }

@@ -31,7 +31,7 @@ def point(**changes) -> budget_sweep.Point:
         ({"high_water": 63}, "high water is not the arena"),
         ({"large_allocations": 1}, "allocations after the start"),
         ({"planned": 79 * MIB, "measured": 79 * MIB}, "smaller than at less budget"),
-        ({"seconds": 2.05}, "slower than at less budget"),
+        ({"seconds": 2.001}, "slower than at less budget"),
     ],
 )
 def test_a_point_of_the_sweep_is_judged(changes, fault):
@@ -56,10 +56,10 @@ class Planner:
             words = f"error: no plan fits, smallest feasible budget: {self.least} bytes"
             return subprocess.CompletedProcess(command, 3, "", words)
         peak = min(budget, self.most)
-        plan = {"peak_bytes": peak, "classes": {"activations": peak}, "arena_bytes": peak}
+        plan = {"peak_bytes": peak, "classes": {"activations": peak}, "arena_bytes": peak, "buckets": []}
         plan["predicted_step_seconds"] = 2.0 - peak / self.most
         for key, wrong in self.wrong.items():
-            if key in plan and ("--plan-front" in text or key != "arena_bytes"):
+            if key in plan and ("--plan-front" in text or key not in ("arena_bytes", "buckets")):
                 plan[key] = wrong(budget, plan[key])
         if path := re.search(r"--plan-json=(\S+)", text):
             Path(path[1]).write_text(json.dumps(plan))
@@ -76,7 +76,9 @@ class Planner:
         ({"classes": lambda budget, classes: {"activations": 5}}, "do not sum"),
         ({"peak_bytes": lambda budget, peak: 1200 if budget == 1500 else peak}, "classes do not sum"),
         ({"predicted_step_seconds": lambda budget, seconds: 1.0 if budget < 1600 else 1.5}, "with less budget"),
+        ({"predicted_step_seconds": lambda budget, seconds: 1 + (budget == 1500) / 1e3}, "with less budget"),
         ({"arena_bytes": lambda budget, arena: arena + 64}, "looked up"),
+        ({"buckets": lambda budget, buckets: [{"micro_batch": 2}]}, "looked up"),
     ],
 )
 def test_a_wrong_plan_is_found(monkeypatch, wrong, words):

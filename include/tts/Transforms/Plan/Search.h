@@ -1,7 +1,7 @@
 //===- Search.h - the fastest choice that fits, from estimates -----------===//
 //
-// A candidate's true bytes are known once it is lowered and packed, which takes
-// too long to do for all. So choices are made and ordered from estimates, and
+// A candidate's true bytes and seconds are known once it is lowered and packed,
+// which takes too long to do for all. So choices are made from estimates, and
 // only those that may be the answer are made exact.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,9 @@ struct Estimate {
   unsigned rung = 0;
   /// Of the arena above what persists.
   int64_t transientBytes = 0;
-  double microBatchSeconds = 0;
+  /// Of one micro-batch; less than the second are not expected once it is
+  /// lowered.
+  double microBatchSeconds = 0, leastSeconds = 0;
   /// The persistent batch region, one per input, as in Candidate.
   llvm::SmallVector<int64_t> batchBytes;
 };
@@ -40,27 +42,38 @@ struct JointEstimate {
   unsigned group = 0;
   llvm::SmallVector<unsigned> choice;
   int64_t peakBytes = 0;
-  /// Less than this the exact peak is not expected to be.
+  double stepSeconds = 0;
+  /// Less than these the exact figures are not expected to be.
   int64_t leastBytes = 0;
+  double leastSeconds = 0;
+};
+
+/// Of a choice that was lowered and packed.
+struct ExactFigures {
+  int64_t peakBytes = 0;
   double stepSeconds = 0;
 };
 
-/// Joint choices in a fixed order that knows no budget, fastest first.
+/// Joint choices that know no budget, fastest first by the estimates.
 ///
-/// Every answer is the first choice in that order whose bound is within the
-/// budget, where a choice's bound is the larger of its exact peak and its
-/// `leastBytes`. So a lower budget never raises the peak nor
-/// the speed, and the smallest feasible budget is the least bound; exact peaks
-/// are asked for only where the estimate alone does not exceed the budget.
+/// Each has a bound on its bytes and one on its seconds: the larger of what is
+/// exact and the least that was expected. An answer is the choice of the least
+/// seconds (then bytes) among all whose bytes are within the budget. More
+/// budget is more to choose from, so it never makes a step slower, nor does
+/// less raise the peak; the smallest feasible budget is the least bound on
+/// bytes. Which choices are made exact on the way changes no answer: those that
+/// the estimates alone rule out are not.
 class Search {
 public:
   /// What is estimated is at most so much more than it turns out to be, as far
   /// as the search cares: a choice that would need more luck is never tried.
   static constexpr double kOptimism = 0.87;
-  /// The exact peak of a choice, or nothing when it cannot be lowered (which
-  /// ends the search).
-  using Exact =
-      llvm::function_ref<std::optional<int64_t>(const JointEstimate &)>;
+  /// So many may be lowered side by side.
+  static constexpr unsigned kAtOnce = 2;
+  using Choices = llvm::SmallVector<const JointEstimate *, kAtOnce>;
+  /// The exact figures of a few choices, or none when one cannot be lowered
+  /// (which ends the search).
+  using Exact = llvm::function_ref<std::vector<ExactFigures>(const Choices &)>;
 
   /// What persists, without the batch region, and the overhead: as far as they
   /// are known and as far as they are estimated.
