@@ -177,6 +177,44 @@ void Watch::end(int peer, const std::string &what) {
   _exit(int(Exit::PeerFailed));
 }
 
+/// Bounds what all ranks do together inside MPI while nobody watches: where one
+/// is killed before MPI_Init or MPI_Finalize, these wait for ever.
+class Limit {
+public:
+  Limit(int rank, const char *what, const char *todo)
+      : rank(rank), what(what), todo(todo) {
+    thread = startSmallThread(enter, this, "limit of start and end");
+  }
+  ~Limit() {
+    isOver = true;
+    pthread_join(thread, nullptr);
+  }
+
+private:
+  static void *enter(void *self) {
+    static_cast<Limit *>(self)->work();
+    return nullptr;
+  }
+  void work() const {
+    double timeout = readTimeout(), seconds = timeout > 0 ? timeout + 10 : 0;
+    auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    while (!isOver && (seconds == 0 || Clock::now() < end))
+      usleep(20000);
+    if (isOver)
+      return;
+    std::fprintf(stderr,
+                 "error: rank %d: not all ranks have %s within %g s: one was "
+                 "killed or is slow; %s\n",
+                 rank, what, seconds, todo);
+    _exit(int(Exit::PeerFailed));
+  }
+
+  int rank;
+  const char *what, *todo;
+  std::atomic<bool> isOver{false};
+  pthread_t thread;
+};
+
 /// Messages that come before they are asked for make MPI allocate, once. So
 /// some of every kind do so now: several numbers from everyone, and from the
 /// rank before as much as it may send ahead, by size.
@@ -234,6 +272,9 @@ private:
 
 Mpi::Mpi(int plannedRank, int plannedRanks) {
   int provided = 0;
+  Limit limit(plannedRank, "come together",
+              "start all ranks again, with a larger TTS_RANK_TIMEOUT if they "
+              "are slow");
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),
         "MPI_Init_thread");
   MPI_Comm_rank(MPI_COMM_WORLD, &self);
@@ -259,6 +300,7 @@ Mpi::~Mpi() {
     return; // the others will not come to MPI_Finalize
   watch->say(Done);
   watch.reset();
+  Limit limit(self, "come to their end", "everything is saved");
   MPI_Finalize();
 }
 
