@@ -6,7 +6,7 @@
 //   s BEFORE DURING FLAGS USE…               FLAGS: "x" (fuses) or "-"
 //   b LIMIT                                  asks for the bound at this limit
 //   k VALUE…                                 measures the plan that keeps these
-//   r RUNGS WORK CASEWORK                    RematOptions; many without it
+//   r RUNGS WORK CASEWORK ASKEDWORK          RematOptions; many without it
 #include "tts/Transforms/Plan/Remat.h"
 
 #include <cinttypes>
@@ -50,7 +50,8 @@ static RematProblem readProblem(std::vector<int64_t> &limits,
       while (in >> index)
         sets.back().push_back(index);
     } else if (kind == "r") {
-      in >> options.maxRungs >> options.searchWork >> options.caseWork;
+      in >> options.maxRungs >> options.searchWork >> options.caseWork >>
+          options.askedWork;
     }
   }
   return problem;
@@ -78,7 +79,7 @@ static void print(const RematPlan &plan, bool last) {
 int main() {
   std::vector<int64_t> limits;
   std::vector<std::vector<unsigned>> sets;
-  RematOptions options{100'000, 20'000, {}, 20'000'000};
+  RematOptions options{100'000, 20'000, {}, 20'000'000, 20'000};
   const RematProblem problem = readProblem(limits, sets, options);
   if (llvm::StringRef fault = problem.findFault(); !fault.empty()) {
     std::fprintf(stderr, "error: stdin: %s; mend the problem\n",

@@ -3,107 +3,14 @@
 #include "tts/Transforms/Plan/Remat.h"
 
 #include "RematOracle.h"
+#include "RematProblems.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <ctime>
-#include <random>
 
 using namespace tts::plan;
 
 namespace {
-
-/// `length` operations in a row, each read by one step, last first.
-RematProblem makeChain(unsigned length, int64_t bytes = 10,
-                       double seconds = 1) {
-  RematProblem problem;
-  problem.ops.resize(1 + length);
-  problem.ops[0].isFree = true;
-  for (unsigned i = 1; i <= length; ++i) {
-    problem.ops[i].bytes = bytes;
-    problem.ops[i].seconds = seconds;
-    problem.ops[i].operands = {i - 1};
-  }
-  for (unsigned i = length; i > 0; --i) {
-    problem.steps.emplace_back();
-    problem.steps.back().uses = {i};
-    problem.steps.back().liveBefore = 1;
-    problem.steps.back().liveDuring = 2;
-  }
-  return problem;
-}
-
-/// One input, `count` operations of one or two operands, a step for each that
-/// reads some of what the operation reads or makes.
-RematProblem makeRandom(std::mt19937 &random, unsigned count) {
-  auto between = [&](int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  RematProblem problem;
-  problem.ops.resize(1 + count);
-  problem.ops[0].isFree = true;
-  for (unsigned i = 1; i <= count; ++i) {
-    RematOp &op = problem.ops[i];
-    op.bytes = between(1, 9);
-    op.scratchBytes = between(0, 3) == 0 ? between(1, 5) : 0;
-    op.seconds = double(between(0, 2) == 0 ? between(10, 30) : between(1, 3));
-    op.canRecompute = between(0, 9) > 0;
-    op.operands = {unsigned(between(i > 2 ? i - 2 : 0, i - 1))};
-    if (between(0, 2) == 0)
-      op.operands.push_back(between(0, i - 1));
-  }
-  for (unsigned i = count; i > 0; --i) {
-    RematStep step;
-    step.liveBefore = between(0, 4);
-    step.liveDuring = step.liveBefore + between(0, 4);
-    for (unsigned operand : problem.ops[i].operands)
-      if (between(0, 2) > 0)
-        step.uses.push_back(operand);
-    if (between(0, 1) == 0)
-      step.uses.push_back(i);
-    problem.steps.push_back(step);
-  }
-  return problem;
-}
-
-/// Blocks of two matrix products and element-wise operations around them.
-RematProblem makeBlocks(unsigned count) {
-  RematProblem problem;
-  problem.ops.emplace_back().isFree = true;
-  std::vector<llvm::SmallVector<unsigned, 4>> reads(1);
-  auto add = [&](int64_t bytes, double seconds,
-                 llvm::SmallVector<unsigned, 4> operands, bool readsOperands) {
-    RematOp &op = problem.ops.emplace_back();
-    op.bytes = bytes;
-    op.seconds = seconds;
-    op.operands = operands;
-    reads.push_back(readsOperands ? operands
-                                  : llvm::SmallVector<unsigned, 4>());
-    return unsigned(problem.ops.size() - 1);
-  };
-  unsigned x = add(100, 1, {0}, false);
-  for (unsigned i = 0; i < count; ++i) {
-    unsigned norm = add(100, 1, {x}, true);
-    unsigned hidden = add(400, 80, {norm}, true);
-    unsigned active = add(400, 3, {hidden}, true);
-    unsigned out = add(100, 80, {active}, true);
-    x = add(100, 1, {out, x}, false);
-  }
-  for (unsigned i = problem.ops.size(); --i > 0;) {
-    RematStep &step = problem.steps.emplace_back();
-    step.uses = reads[i];
-    step.liveBefore = problem.ops[i].bytes;
-    step.liveDuring = 2 * problem.ops[i].bytes;
-  }
-  return problem;
-}
-
-/// The fastest of at most `limit` bytes.
-double pick(llvm::ArrayRef<RematPlan> plans, int64_t limit) {
-  for (const RematPlan &plan : plans)
-    if (plan.peakBytes() <= limit)
-      return plan.seconds;
-  return std::numeric_limits<double>::infinity();
-}
 
 TEST(Remat, KeepingAllIsForwardsStash) {
   RematProblem problem = makeChain(4);
@@ -330,61 +237,6 @@ TEST(Remat, TinyProblemsAreSolvedExactly) {
   }
   EXPECT_GT(compared, 200u);
   EXPECT_LE(missedFloors, 4u);
-}
-
-/// Random problems, views and fused ones too: bounds stay below plans.
-TEST(Remat, BoundsAreBelowPlans) {
-  std::mt19937 random(11);
-  for (unsigned trial = 0; trial < 30; ++trial) {
-    RematProblem problem = makeRandom(random, 12);
-    for (RematOp &op : problem.ops) {
-      op.fuses = random() % 3 == 0;
-      if (random() % 6 == 0 && !op.operands.empty() && op.canRecompute) {
-        op.isFree = true;
-        op.bytes = op.scratchBytes = 0;
-      }
-    }
-    for (RematStep &step : problem.steps)
-      step.fuses = random() % 2;
-    for (const RematPlan &plan : solveRemat(problem))
-      EXPECT_LE(rematLowerBound(problem, plan.peakBytes(), 2 * plan.seconds),
-                plan.seconds * (1 + 1e-9) + 1e-12)
-          << "trial " << trial;
-  }
-}
-
-TEST(Remat, ManyBlocksAreWithinThreePercentOfTheBound) {
-  RematProblem problem = makeBlocks(60);
-  RematOptions options{1000, 0, {}, 0};
-  std::vector<RematPlan> plans = solveRemat(problem, options);
-  const int64_t top = plans.front().peakBytes();
-  for (int64_t percent : {90, 80, 70, 60, 35, 30, 25}) {
-    double seconds = pick(plans, top * percent / 100);
-    double bound = rematLowerBound(problem, top * percent / 100, seconds);
-    EXPECT_LE(seconds, 1.03 * bound) << percent << " %";
-  }
-}
-
-TEST(Remat, CasesProveWhatPricesCannot) {
-  // Values made of the input alone, of odd sizes: a knapsack.
-  RematProblem problem = makeChain(12);
-  for (unsigned i = 1; i <= 12; ++i) {
-    problem.ops[i].operands = {0};
-    problem.ops[i].bytes = 101 + 37 * (i % 5) + i;
-    problem.ops[i].seconds = 1 + 0.3 * (i % 3);
-  }
-  const int64_t top = solveRemat(problem)[0].peakBytes();
-  unsigned loose = 0;
-  RematOptions options{1000, 0, {}, 2'000'000};
-  for (int64_t percent : {95, 85, 75, 65})
-    options.limits.push_back(top * percent / 100);
-  std::vector<RematPlan> plans = solveRemat(problem, options);
-  for (int64_t limit : options.limits) {
-    const double seconds = pick(plans, limit);
-    loose += rematLowerBound(problem, limit, seconds, 0) < 0.97 * seconds;
-    EXPECT_NEAR(rematLowerBound(problem, limit, seconds), seconds, 1e-6);
-  }
-  EXPECT_GE(loose, 2u);
 }
 
 TEST(Remat, TwentyThousandOperationsTakeASecond) {

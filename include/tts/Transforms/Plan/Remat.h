@@ -119,9 +119,11 @@ struct RematOptions {
   /// operations and steps, in thousands. About 30 ms for each thousand.
   int64_t searchWork = 2000;
   /// Peaks below which plans are looked for by cases as well, with this much
-  /// work for each (see rematLowerBound).
+  /// work for each (see rematLowerBound), and then by moves: `askedWork` is as
+  /// `searchWork`, for each limit.
   std::vector<int64_t> limits;
   int64_t caseWork = 5'000'000;
+  int64_t askedWork = 20'000;
 };
 
 /// Plans from "keep every value that backward reads" to "as little as

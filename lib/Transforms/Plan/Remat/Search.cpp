@@ -8,8 +8,10 @@
 
 using namespace tts::plan;
 
-/// What being over the limit by all of it costs, in seconds of all forward.
-static constexpr double kWeight = 6;
+/// What being over the limit by all of it costs, in seconds of all forward:
+/// over a ladder, and at a limit that was asked for.
+static constexpr double kWeight = 6, kAskedWeight = 20;
+static constexpr double kCold = 0.0002;
 
 bool RematFront::offer(const RematPlan &plan, const RematHolds &holds) {
   if (!std::isfinite(plan.seconds))
@@ -39,7 +41,12 @@ const RematPoint *RematFront::find(int64_t peak) const {
 
 RematSearch::RematSearch(const RematProblem &problem, RematRunner &runner,
                          RematFront &front)
-    : problem(problem), runner(runner), front(front), weight(kWeight) {
+    : problem(problem), runner(runner), front(front), users(problem.ops.size()),
+      weight(kWeight) {
+  for (unsigned i = 0; i < problem.ops.size(); ++i)
+    if (!problem.ops[i].isFree && problem.ops[i].canKeep)
+      for (unsigned operand : problem.ops[i].operands)
+        users[operand].push_back(i);
   for (const RematOp &op : problem.ops)
     allSeconds += op.seconds;
 }
@@ -79,22 +86,32 @@ bool RematSearch::move() {
   numFlipped = 0;
   if (reads.empty())
     return false;
+  if (slides && random(3) == 0) {
+    slide();
+    return numFlipped > 0;
+  }
   flip();
   if (random(2) == 0)
     flip();
   return numFlipped > 0;
 }
 
+void RematSearch::remember(unsigned op) {
+  if (flipped.size() == numFlipped)
+    flipped.emplace_back();
+  flipped[numFlipped++] = {op, carry[op], holds[op]};
+}
+
 /// Keeps or drops one value between two of its readers.
-bool RematSearch::flip() {
+void RematSearch::flip() {
   const RematRunner::Read &read = reads[random(reads.size())];
   const unsigned op = read.op;
   std::vector<char> &row = carry[op];
   const auto begin = row.begin() + (read.previous + 1),
              end = row.begin() + (read.step + 1);
   if (begin == end)
-    return false;
-  flipped[numFlipped++] = {op, row, holds[op]};
+    return;
+  remember(op);
   bool carried = std::all_of(begin, end, [](char c) { return c; });
   if (!carried && end - begin > 1 && random(4) == 0) {
     const auto early = begin + 1 + random(end - begin - 1);
@@ -105,7 +122,43 @@ bool RematSearch::flip() {
     std::fill(begin, end, !carried);
   }
   updateHolds(op);
-  return true;
+}
+
+/// In place of one value between two of its readers, carries what the second
+/// one makes of it, or what it is made of.
+void RematSearch::slide() {
+  const RematRunner::Read read = reads[random(reads.size())];
+  const int first = read.previous + 1, last = read.step;
+  std::vector<char> &row = carry[read.op];
+  if (first > last || !row[last])
+    return;
+  llvm::SmallVector<unsigned, 4> instead;
+  if (random(2) == 0) {
+    for (unsigned user : users[read.op])
+      if (!carry[user][last])
+        instead.push_back(user);
+    if (instead.empty())
+      return;
+    instead = {instead[random(instead.size())]};
+  } else {
+    for (unsigned operand : problem.ops[read.op].operands)
+      if (!problem.ops[operand].isFree && problem.ops[operand].canKeep &&
+          !llvm::is_contained(instead, operand))
+        instead.push_back(operand);
+  }
+  remember(read.op);
+  std::fill(row.begin() + first, row.begin() + last + 1, 0);
+  updateHolds(read.op);
+  for (unsigned op : instead) {
+    remember(op);
+    std::vector<char> &other = carry[op];
+    // A user is made where the value was last there.
+    const bool isEarly = first > 0 && op > read.op && !other[first];
+    std::fill(other.begin() + first, other.begin() + last + 1, 1);
+    if (isEarly)
+      other[first] = 2;
+    updateHolds(op);
+  }
 }
 
 void RematSearch::undo() {
@@ -121,13 +174,12 @@ double RematSearch::energy(const RematPlan &plan, int64_t limit) const {
   return plan.seconds / allSeconds + weight * over / double(limit);
 }
 
-void RematSearch::anneal(int64_t limit, unsigned moves) {
+void RematSearch::anneal(int64_t limit, unsigned moves, double hot) {
   RematPlan plan = runner.run(holds, reads);
   double now = energy(plan, limit);
   std::vector<RematRunner::Read> before;
-  const double hot = 0.05, cold = 0.0002;
   for (unsigned i = 0; i < moves; ++i) {
-    const double heat = hot * std::pow(cold / hot, double(i) / moves);
+    const double heat = hot * std::pow(kCold / hot, double(i) / moves);
     if (!move())
       continue;
     before.clear();
@@ -145,6 +197,20 @@ void RematSearch::anneal(int64_t limit, unsigned moves) {
   }
 }
 
+void RematSearch::improveAt(int64_t limit, unsigned tries, unsigned moves) {
+  if (front.points().empty() || allSeconds <= 0)
+    return;
+  weight = kAskedWeight;
+  slides = true;
+  for (unsigned i = 0; i < tries; ++i) {
+    const RematPoint *start = front.find(limit);
+    load(start ? start->holds : front.points().back().holds);
+    anneal(limit, moves, i % 2 ? 0.05 : 0.02);
+  }
+  weight = kWeight;
+  slides = false;
+}
+
 void RematSearch::improve(unsigned targets, unsigned moves) {
   if (front.points().empty() || allSeconds <= 0)
     return;
@@ -156,12 +222,12 @@ void RematSearch::improve(unsigned targets, unsigned moves) {
         (limit - front.points().back().plan.peakBytes()) / (targets - i);
     limit -= std::max<int64_t>(1, stride);
     load(start ? start->holds : front.points().back().holds);
-    anneal(limit, moves);
+    anneal(limit, moves, 0.05);
     const RematPoint *found = front.find(limit);
     for (int retry = 0; retry < 3 && !found; ++retry) {
       weight *= 4;
       load(front.points().back().holds);
-      anneal(limit, moves);
+      anneal(limit, moves, 0.05);
       found = front.find(limit);
     }
     if (!found)

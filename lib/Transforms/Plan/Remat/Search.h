@@ -30,7 +30,8 @@ private:
 
 /// Walks down the front: below each plan's peak, simulated annealing looks for
 /// the fastest plan. A move keeps or drops one value between two of its
-/// readers. Random numbers have a fixed seed: same problem, same plans.
+/// readers, or carries others in its place. Random numbers have a fixed seed:
+/// same problem, same plans.
 class RematSearch {
 public:
   RematSearch(const RematProblem &problem, RematRunner &runner,
@@ -38,6 +39,8 @@ public:
 
   /// At most `targets` peaks, each with `moves` moves.
   void improve(unsigned targets, unsigned moves);
+  /// At one peak, several times from the best that is known.
+  void improveAt(int64_t limit, unsigned tries, unsigned moves);
 
 private:
   /// Between which steps a value may be carried: [v][j] is just before step j;
@@ -46,17 +49,21 @@ private:
 
   void load(const RematHolds &holds);
   void updateHolds(unsigned op);
-  void anneal(int64_t limit, unsigned moves);
+  void anneal(int64_t limit, unsigned moves, double hot);
   double energy(const RematPlan &plan, int64_t limit) const;
   /// One value, or one in place of another.
   bool move();
-  bool flip();
+  void flip();
+  void slide();
+  void remember(unsigned op);
   void undo();
   uint64_t random(uint64_t below);
 
   const RematProblem &problem;
   RematRunner &runner;
   RematFront &front;
+  /// Operations that read each value and whose own can be carried.
+  std::vector<llvm::SmallVector<unsigned, 4>> users;
   double allSeconds = 0, weight;
   Carry carry;
   RematHolds holds;
@@ -66,8 +73,9 @@ private:
     std::vector<char> carry;
     llvm::SmallVector<RematHold, 1> holds;
   };
-  Flipped flipped[2];
+  std::vector<Flipped> flipped;
   unsigned numFlipped = 0;
+  bool slides = false;
   /// Readers of the current plan: (value, step, its previous reader or -1).
   std::vector<RematRunner::Read> reads;
   uint64_t state = 0x9e3779b97f4a7c15;

@@ -20,7 +20,7 @@ static constexpr struct {
                {32, 512, ~0u},
                {64, 512, ~0u},
                {128, 256, 1024}};
-static constexpr unsigned kMostWays = 24, kMostTargets = 64;
+static constexpr unsigned kMostWays = 24, kMostTargets = 64, kTries = 6;
 
 namespace {
 
@@ -167,6 +167,10 @@ std::vector<RematPlan> Solver::solve(const RematOptions &options) {
     RematSearch(problem, runner, front).improve(kMostTargets, moves);
   for (int64_t limit : options.limits)
     offerCases(limit, options.caseWork);
+  const int64_t asked = options.askedWork * 1000 / int64_t(kTries * size);
+  if (asked >= 4 * int64_t(size))
+    for (int64_t limit : options.limits)
+      RematSearch(problem, runner, front).improveAt(limit, kTries, asked);
   return thinned(options.maxRungs);
 }
 

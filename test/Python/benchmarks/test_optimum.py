@@ -1,0 +1,97 @@
+"""The exact program of the rematerialization benchmark beside trying everything, on tiny random graphs."""
+
+import math
+import random
+import sys
+from itertools import combinations
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks" / "remat"))
+
+import exact
+import graphs
+
+
+def subsets(values):
+    return [frozenset(c) for n in range(len(values) + 1) for c in combinations(values, n)]
+
+
+def make(seed):
+    draw, problem = random.Random(seed), graphs.Problem("random", ops=[graphs.Op(0, 0.0, [], free=True)])
+    for i in range(1, 5):
+        operands = sorted({draw.randint(max(0, i - 2), i - 1), draw.randint(0, i - 1)})
+        problem.ops.append(
+            graphs.Op(draw.randint(1, 9), float(draw.randint(1, 20)), operands, False, draw.randint(0, 2))
+        )
+    for i in range(4, 0, -1):
+        before = draw.randint(0, 4)
+        uses = [o for o in (*problem.ops[i].operands, i) if o > 0 and draw.random() < 0.6]
+        problem.steps.append((before, before + draw.randint(0, 4), uses))
+    return problem
+
+
+class Brute:
+    """Every set in memory between two steps, every set of clones."""
+
+    def __init__(self, problem, limit):
+        self.ops, self.steps, self.limit = problem.ops, problem.steps, limit
+        self.operands = [{o for o in op.operands if o > 0} for op in self.ops]
+
+    def size(self, values):
+        return sum(self.ops[v].bytes for v in values)
+
+    def forward(self, kept):
+        for i in range(1, len(self.ops)):
+            live = {v for v in range(1, i + 1) if v in kept or v == i or any(v in o for o in self.operands[i:])}
+            if self.size(live) + self.ops[i].scratch > self.limit:
+                return False
+        return True
+
+    def fits(self, step, have, again, keep):
+        before, during, uses = step
+        wanted = set(uses).union(*(self.operands[u] for u in again))
+        if not wanted <= have | again:
+            return False
+        there, left = set(have), sorted(again)
+        while True:
+            there &= set(uses).union(keep, *(self.operands[u] for u in left))
+            if not left:
+                return self.size(there) + during <= self.limit
+            there.add(left[0])
+            if self.size(there) + before + self.ops[left[0]].scratch > self.limit:
+                return False
+            left.pop(0)
+
+    def solve(self):
+        sets = subsets(range(1, len(self.ops)))
+        cost = {kept: 0.0 for kept in sets if self.forward(kept)}
+        for step in self.steps:
+            after = {}
+            for have, spent in cost.items():
+                for again in sets:
+                    total = spent + sum(self.ops[v].seconds for v in again)
+                    for keep in sets:
+                        if again & have or not keep <= have | again or total >= after.get(keep, math.inf):
+                            continue
+                        if self.fits(step, have, again, keep):
+                            after[keep] = total
+            cost = after
+        return min(cost.values(), default=math.inf)
+
+
+def test_the_exact_program_is_exact():
+    finite = 0
+    for seed in range(5):
+        problem = make(seed)
+        top = sum(op.bytes for op in problem.ops) + 8
+        for limit in range(top // 3, top, 4):
+            best = Brute(problem, limit).solve()
+            status, value, proven = exact.optimum(problem, limit, 60)
+            if math.isinf(best):
+                assert status == "infeasible"
+                continue
+            finite += 0 < best
+            assert status == "optimal"
+            assert abs(value - best) < 1e-6
+            assert proven <= best + 1e-6
+    assert finite > 5
