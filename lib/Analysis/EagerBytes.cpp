@@ -12,6 +12,7 @@
 #include "tts/Analysis/EagerBytes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tts/Analysis/BoundaryBytes.h"
 #include "tts/Dialect/Tts/IR/Eager.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
@@ -85,18 +86,7 @@ int64_t bytesOfIntegers(Value value) {
 } // namespace
 
 int64_t EagerPass::elements(Value value) const {
-  auto type = cast<RankedTensorType>(value.getType());
-  auto dims = dyn_cast_or_null<DimsAttr>(type.getEncoding());
-  int64_t product = 1;
-  for (auto [index, size] : llvm::enumerate(type.getShape())) {
-    if (!ShapedType::isDynamic(size))
-      product *= size;
-    else if (dims && dims.getNames()[index] == "batch")
-      product *= batch;
-    else if (dims)
-      product *= bucket.lookup(dims.getNames()[index].getValue()).value_or(1);
-  }
-  return product;
+  return countElements(value, bucket, batch);
 }
 
 void EagerPass::addArguments(func::FuncOp forward) {

@@ -42,6 +42,13 @@ std::string certificatePath(StringRef output) {
 llvm::Error checkCompile(const PlanningFlags &flags, const CompileFlags &own) {
   if (auto error = flags.check())
     return error;
+  if (flags.ranks > kMostRanks)
+    return badUsage(
+        "--ranks", llvm::formatv("{0} ranks are too many", flags.ranks),
+        llvm::formatv(
+            "use at most {0}: a corpus has so many shards, and a rank "
+            "reads its own; tts-opt plans for more",
+            kMostRanks));
   if (own.input.empty())
     return badUsage("command line", "no model file was given",
                     "write tts-compile model.mlir -o train");

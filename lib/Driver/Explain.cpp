@@ -167,4 +167,5 @@ void tts::printExplanation(llvm::raw_ostream &os, Compilation &compilation) {
   printChoices(os, plan);
   printWhy(os, plan);
   printBudgets(os, plan);
+  printScale(os, compilation);
 }

@@ -266,11 +266,9 @@ Error PlanningFlags::check() const {
     if (flag->getNumOccurrences() && *flag < 1)
       return badUsage("--" + flag->ArgStr, "is less than 1",
                       "give a positive number");
-  if (ranks > kMostRanks)
+  if (ranks > kMostPlannedRanks)
     return badUsage("--ranks", formatv("{0} ranks are too many", ranks),
-                    formatv("use at most {0}: a corpus has so many shards, and "
-                            "a rank reads its own",
-                            kMostRanks));
+                    formatv("use at most {0}", kMostPlannedRanks));
   if (deterministic && ranks != 1 && ranks != 2 && ranks != 4)
     return badUsage(
         "--deterministic",

@@ -16,8 +16,9 @@ void freeOptionNames();
 /// Parses; a wrong flag is a usage error of one line.
 llvm::Error parseCommandLine(int argc, char **argv, llvm::StringRef overview);
 
-/// Virtual shards of a corpus (CONTRACT.md): a rank owns at least one.
-inline constexpr int64_t kMostRanks = 64;
+/// Virtual shards of a corpus (CONTRACT.md): a rank that trains owns at least
+/// one; plans may be asked for more ranks.
+inline constexpr int64_t kMostRanks = 64, kMostPlannedRanks = 1 << 20;
 
 /// The flags that tts-opt and tts-compile share. One instance, made by the
 /// tool; a library or plugin that is only loaded has none.

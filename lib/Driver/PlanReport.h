@@ -24,6 +24,9 @@ std::string halfStorageText(const PlanResult &plan, unsigned bucket);
 /// budgets get.
 void printExplanation(llvm::raw_ostream &os, Compilation &compilation);
 
+/// Its last table: the same update by other uses of several ranks.
+void printScale(llvm::raw_ostream &os, Compilation &compilation);
+
 /// "none", "element-wise", "partial" or "most" is computed again.
 llvm::StringRef rematText(ConsideredChoice::Remat remat);
 /// Whether another choice is no larger and no slower.

@@ -46,8 +46,11 @@ double Hardware::allReduceSeconds(int64_t bytes, int64_t ranks) const {
   const Link *link = linkOf(ranks);
   if (ranks < 2 || !link)
     return 0;
+  // Halving and doubling, else a ring (lib/Runtime/Collectives/Ring.h).
+  bool halves = llvm::isPowerOf2_64(ranks);
+  int64_t rounds = 2 * (halves ? llvm::Log2_64(ranks) : ranks - 1);
   return allReduceBytes(bytes, ranks) / link->bandwidth +
-         2 * (ranks - 1) * link->latency;
+         rounds * link->latency;
 }
 
 std::string Hardware::hash() const {

