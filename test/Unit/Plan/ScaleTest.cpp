@@ -112,13 +112,15 @@ TEST(Scale, FormulasAreTheSimulation) {
   int compared = 0;
   for (int64_t ranks : {2, 4, 8, 32, 1024})
     for (double bandwidth : {2e7, 2e8, 1e9, 1e11})
-      for (double microBatches : {1.0, 4.0, 16.0})
+      for (auto [microBatches, pieces] :
+           {std::pair(1.0, 10), {4.0, 16}, {16.0, 10}, {3.0, 1}, {1.0, 2}})
         for (bool overlaps : {false, true}) {
           Hardware h = machine();
           h.links.front().bandwidth = bandwidth;
           h.links.front().latency = 1e-5;
           ScaleWork w = work(ranks);
           w.microBatches = microBatches;
+          w.pieces = pieces;
           w.overlaps = overlaps;
           w.boundaryBytes = int64_t(bandwidth / 100);
           for (const ScaleLayout &layout : findLayouts(w)) {
