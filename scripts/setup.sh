@@ -1,6 +1,7 @@
 #!/bin/bash
 # Brings a fresh Debian 12 to the point where everything runs: packages, Python environment, build.
-# Usage: scripts/setup.sh [--no-build]. Doing it twice costs a second; every step looks before it acts.
+# Usage: scripts/setup.sh [--no-build] [--cuda]. Doing it twice costs a second; every step looks before it acts.
+# --cuda: ptxas and NCCL from PyPI besides (200 MB), for the tests that want them; no GPU, no driver.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -81,6 +82,15 @@ make_environment() {
   fi
 }
 
+add_cuda() {
+  local stamp=.venv/requirements-cuda.sha256 want
+  want=$(sha256sum <python/requirements-cuda.txt)
+  [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
+  echo "setup: ptxas and NCCL in .venv"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r python/requirements-cuda.txt
+  echo "$want" >"$stamp"
+}
+
 build() {
   local log=build/configure.log
   mkdir -p build
@@ -94,4 +104,5 @@ build() {
 
 install_packages
 make_environment
-[ "${1:-}" = --no-build ] || build
+[[ " $* " != *" --cuda "* ]] || add_cuda
+[[ " $* " == *" --no-build "* ]] || build

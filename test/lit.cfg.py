@@ -1,5 +1,6 @@
 """The lit suite: where its tests are, the tools that RUN lines name, and what this machine can run."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -61,12 +62,21 @@ if os.path.exists(config.tts_plugin):
 for module in ("numpy", "torch", "librosa"):
     if imports(module):
         config.available_features.add(module)
-ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+# The toolkit's, a package's, or the wheels of python/requirements-cuda.txt.
+wheels = os.path.join(os.path.dirname(os.path.dirname(config.tts_python)), "lib", "python3*", "site-packages", "nvidia")
+places = ["", "/usr/local/cuda/bin/", *glob.glob(os.path.join(wheels, "cuda_nvcc", "bin", ""))]
+ptxas = next(filter(None, (shutil.which(place + "ptxas") for place in places)), None)
 if ptxas:
     config.available_features.add("cuda-toolkit")
     llvm_config.with_environment("PATH", os.path.dirname(ptxas), append_path=True)
     # Where MLIR looks for libdevice.
     llvm_config.with_environment("CUDA_ROOT", os.path.dirname(os.path.dirname(ptxas)))
+nccl = [os.environ.get("TTS_NCCL", ""), "/usr/lib/x86_64-linux-gnu/libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2"]
+nccl += glob.glob(os.path.join(wheels, "nccl", "lib", "libnccl.so.2"))
+for library in filter(os.path.exists, nccl):
+    config.available_features.add("nccl")
+    config.substitutions.append(("%nccl", library))
+    break
 with open("/proc/cpuinfo") as info:
     flags = set(next((line.split() for line in info if line.startswith("flags")), []))
 for feature, flag in (("avx2", "avx2"), ("avx512", "avx512f"), ("amx", "amx_bf16")):

@@ -1,4 +1,4 @@
-// RUN: tts-opt %s --tts-kernels-to-gpu --split-input-file --verify-diagnostics
+// RUN: tts-opt %s --tts-cuda-collectives-to-nccl --tts-kernels-to-gpu --split-input-file --verify-diagnostics
 // REQUIRES: tts-opt
 
 // expected-error @below {{kernel without a range; run tts-to-kernels first}}
@@ -67,4 +67,11 @@ func.func @k(%x: memref<64xf32>, %lo: index, %hi: index) attributes {rt.kernel, 
   // expected-error @below {{no lane of a warp can compute this: lanes meet in it}}
   %s = builtin.unrealized_conversion_cast %v : vector<32xf32> to vector<32xf32>
   return
+}
+
+// -----
+
+rt.program @whole attributes {bucket = -1 : i64, kind = 4 : i64} {
+  // expected-error @below {{sums something else than f32 or f64}}
+  rt.entry "rt.all_reduce" [#rt.access<offset = 64, size = 120, mode = 3, buffer = 0, dtype = 2>, #rt.access<offset = 512, size = 256, mode = 2, buffer = 2, dtype = 6>] scalars [] range 0 "gradients"
 }

@@ -19,6 +19,9 @@ inline constexpr int64_t kWarpLanes = 32, kBlockWarps = 4;
 /// The gpu.module that holds the kernels.
 inline constexpr llvm::StringLiteral kKernelsModule = "kernels";
 
+/// The module that holds the functions that call NCCL.
+inline constexpr llvm::StringLiteral kCollectivesModule = "collectives";
+
 /// Before every kernel's name: ptxas knows names of its own (13.0 crashes on a
 /// kernel `mask`).
 inline constexpr llvm::StringLiteral kSymbolPrefix = "tts_";

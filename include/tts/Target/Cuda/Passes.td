@@ -43,4 +43,21 @@ def RoundedMathPass : Pass<"tts-cuda-rounded-math"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def CollectivesToNcclPass : Pass<"tts-cuda-collectives-to-nccl", "::mlir::ModuleOp"> {
+  let summary = "a function that calls NCCL for each rt.all_reduce of the step table";
+  let description = [{
+    Assumes: programs as `tts-memory` leaves them.
+
+    Guarantees: `module @collectives` with one function of the LLVM dialect for each
+    entry, `tts_all_reduce_<program>_<entry>(arena, communicator, stream)`. It
+    sums every array of the entry in its place in the arena (`ncclAllReduce`), all in
+    one group, and returns the first `ncclResult_t` that is not `ncclSuccess`. Like every
+    call of NCCL it returns when the work is in the stream.
+
+    Does not: change the entries, of which the runtime looks up the function; use
+    their room for messages, since NCCL has its own.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // TTS_TARGET_CUDA_PASSES_TD
