@@ -191,16 +191,17 @@ class Trial:
 
 
 def draw(random_: random.Random, ranks: int, seconds: float, checkpoints: int) -> Moment:
-    """Files are the first rank's alone; a checkpoint has about seven fsyncs, five writes and a rename."""
+    """Files are the first rank's alone; between two checkpoints are about six fsyncs, twelve writes and a rename."""
     kind = random_.choice(("any time", "any time", "sum over ranks", "checkpoint write", "commit"))
     rank = random_.randrange(ranks)
     if kind == "any time":
         return Moment(kind, rank, after=random_.uniform(0, seconds))
     if kind == "sum over ranks":
-        return Moment(kind, rank, f"MPI_Testall:{random_.randint(1, 20 * checkpoints)}")
+        return Moment(kind, rank, f"MPI_Testall:{random_.randint(1, 150 * checkpoints)}")
     if kind == "commit":
         return Moment(kind, 0, f"{random_.choice(('', 'after-'))}rename:{random_.randint(1, checkpoints)}")
-    return Moment(kind, 0, f"{random_.choice(('write', 'fsync'))}:{random_.randint(1, 5 * checkpoints)}")
+    call, of_each = random_.choice((("write", 12), ("fsync", 6)))
+    return Moment(kind, 0, f"{call}:{random_.randint(1, of_each * checkpoints)}")
 
 
 def compiled_model(folder: Path, ranks: int) -> tuple[Path, Path]:

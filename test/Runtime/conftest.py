@@ -36,14 +36,16 @@ class Corpus:
         (folder / "manifest.json").write_text(json.dumps(manifest))
 
     def _write(self, split, names, count):
-        files = []
+        files, headers = [], []
         for shard in range(count):
             own = names[shard::count]
             tensors = {f"{name}/{key}": t for name in own for key, t in self.utterances[name].items()}
             files.append(f"{split}-{shard:05d}-of-{count:05d}.safetensors")
-            metadata = {"ids": ",".join(own), "split": split, "shard": str(shard)}
-            (self.folder / files[-1]).write_bytes(shards.encode(tensors, metadata))
-        return {"shards": count, "utterances": len(names), "files": files}
+            metadata = {"ids": ",".join(own), "split": split, "shard": str(shard), "crc32": shards.crc32s(tensors)}
+            data = shards.encode(tensors, metadata)
+            headers.append(shards.header_crc32(data))
+            (self.folder / files[-1]).write_bytes(data)
+        return {"shards": count, "utterances": len(names), "files": files, "header_crc32": headers}
 
 
 @pytest.fixture

@@ -60,6 +60,60 @@ def test_shard_that_breaks_the_manifest(train, corpus):
     train("--steps=1").refused(1, "t0000/mel", "manifest")
 
 
+def changed_manifest(corpus, change):
+    path = corpus.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest["splits"])
+    path.write_text(json.dumps(manifest))
+
+
+def test_test_data_cannot_be_trained_on(train, corpus):
+    """A shard knows its split, whatever the manifest or its name says."""
+    changed_manifest(corpus, lambda splits: splits.update(train=splits["validation"]))
+    train("--steps=1").refused(1, "validation-00000", "belongs to the split 'validation'", "lists it under 'train'")
+
+
+def test_an_utterance_in_two_splits(train, corpus):
+    """Also in one that is neither trained on nor validated with; its id says so, if its shards are there at all."""
+    own = shard_of(corpus).read_bytes().replace(b'"split":"train"', b'"split":"tests"')
+    (corpus.folder / "test-00000-of-00001.safetensors").write_bytes(own)
+    files = ["test-00000-of-00001.safetensors", "test-00001-of-00002.safetensors"]
+    changed_manifest(corpus, lambda splits: splits.update(test={"files": files}))
+    train("--steps=1").refused(1, "listed twice: t0001 (train and test), t0005 (train and test)")
+    (corpus.folder / files[0]).unlink()
+    assert train("--steps=1").code == 0
+
+
+def test_shards_of_another_corpus(train, corpus, make_corpus):
+    """The manifest vouches for the headers."""
+    other = make_corpus([7] * 30, name="other")
+    shard_of(corpus).write_bytes(shard_of(other).read_bytes())
+    train("--steps=1").refused(1, "train-00001", "its header is not the one that the manifest was written with")
+
+
+def spoil(corpus, at=-5):
+    """Changes one bit near the end of a shard: of its last utterance's tensors."""
+    data = bytearray(shard_of(corpus).read_bytes())
+    data[at] ^= 1
+    shard_of(corpus).write_bytes(data)
+
+
+def test_a_flipped_bit_of_the_data(train, corpus, tmp_path):
+    """The header vouches for the tensors; what was trained before the utterance was met is saved as usual."""
+    spoil(corpus)
+    run = train("--steps=9", "--checkpoint-every=1", "--keep=99", f"--checkpoint-dir={tmp_path / 'c'}")
+    run.refused(1, "train-00001", "'t0029/", "is not what was prepared: its CRC-32 is ")
+    assert len(list((tmp_path / "c").iterdir())) == len(run.updates) < 9
+
+
+def test_other_content_is_another_corpus(train, make_corpus, tmp_path):
+    """The same ids with other lengths: not the data that a checkpoint's position is in."""
+    here = f"--checkpoint-dir={tmp_path / 'c'}"
+    assert train("--steps=2", here).code == 0
+    other = make_corpus([2] * 30, name="other")
+    train("--steps=3", "--resume", here, data=other.folder).refused(1, "it was trained on another corpus")
+
+
 def test_manifest_that_is_no_json(train, corpus):
     (corpus.folder / "manifest.json").write_text("{")
     train("--steps=1").refused(1, "manifest.json")

@@ -38,15 +38,22 @@ def train(folder, *flags):
 
 
 def edit(path, change):
-    """Rewrites a safetensors file with its tensors changed in place."""
+    """Rewrites a safetensors file with its tensors changed in place, and the checksums of a shard."""
     tensors, metadata = shards.decode(path.read_bytes(), path)
     tensors = {name: np.array(t) for name, t in tensors.items()}
     change(tensors)
+    if "crc32" in metadata:
+        metadata["crc32"] = shards.crc32s(tensors)
     path.write_bytes(shards.encode(tensors, metadata))
+    if "crc32" in metadata:
+        manifest = json.loads((path.parent / "manifest.json").read_text())
+        split = manifest["splits"][metadata["split"]]
+        split["header_crc32"][split["files"].index(path.name)] = shards.header_crc32(path.read_bytes())
+        (path.parent / "manifest.json").write_text(json.dumps(manifest))
 
 
-def weights(folder, step):
-    return (folder / "run" / f"step-{step:08d}" / "model.safetensors").read_bytes()
+def weights(folder, step, run="run"):
+    return (folder / run / f"step-{step:08d}" / "model.safetensors").read_bytes()
 
 
 def refused(folder, done, update):
@@ -75,25 +82,21 @@ def test_an_infinite_input(folder):
         tensors[f"{victim['id']}/mel"][1, 5] = np.inf
 
     edit(next(p for p in sorted((folder / "corpus").glob("train-*")) if p.stat().st_size > 1000), spoil)
-    before = weights(folder, UPDATES)
-    done = train(
-        folder,
-        "--resume=run",
-        "--steps=40",
-        "--checkpoint-dir=run",
-        "--checkpoint-every=1",
-        "--keep=50",
-        "--log-dir=log",
-    )
+    # A checkpoint belongs to the corpus as it was: the weights start a run of their own.
+    start = f"--init-from=run/step-{UPDATES:08d}/model.safetensors"
+    assert train(folder, start, "--steps=0", "--checkpoint-dir=again").returncode == 0
+    before = weights(folder, 0, "again")
+    flags = ("--steps=40", "--checkpoint-dir=again", "--checkpoint-every=1", "--keep=50", "--log-dir=log")
+    done = train(folder, "--resume", *flags)
     updates = [json.loads(line)["step"] for line in (folder / "log/metrics.jsonl").read_text().splitlines()]
-    failed = max(updates, default=UPDATES) + 1
+    failed = max(updates, default=0) + 1
     tensor, verb, _, _, source, value = refused(folder, done, failed)
     assert (tensor, verb, value) == ("mel", "read", "inf") and "mel" in source
     assert victim["id"] in done.stderr and f"step-{failed - 1:08d}" in done.stderr
-    assert weights(folder, UPDATES) == before
-    kept = shards.decode(weights(folder, failed - 1), "model")[0]
+    assert weights(folder, 0, "again") == before
+    kept = shards.decode(weights(folder, failed - 1, "again"), "model")[0]
     assert all(np.isfinite(t).all() for t in kept.values())
-    assert not (folder / "run" / f"step-{failed:08d}").exists()
+    assert not (folder / "again" / f"step-{failed:08d}").exists()
 
 
 def test_a_nan_in_a_checkpoint(folder):

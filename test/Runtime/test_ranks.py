@@ -218,6 +218,21 @@ def test_a_flipped_bit_of_one_replica_ends_all(launch, tmp_path, ranks):
         assert file.read_bytes() == (tmp_path / "kept" / "step-00000009" / file.name).read_bytes(), file.name
 
 
+def test_a_corrupt_shard_ends_every_rank(make_corpus, launch):
+    """Whoever reads it names it and ends with 1, the others hear of that and end with 4."""
+    spoilt = make_corpus(name="spoilt")
+    for shard in spoilt.folder.glob("train-00002-*"):
+        shard.write_bytes(shard.read_bytes()[:-5] + b"?????")
+    run = launch(2, "--steps=1000", data=spoilt.folder)
+    done = run.wait()
+    found = re.search(
+        r"error: rank (\d): \S+/train-00002-of-00004.safetensors: '.*' is not what was prepared", done.err
+    )
+    assert found, done.err
+    assert f"rank {1 - int(found[1])}: rank {found[1]} ended with exit code 1, see its message" in done.err
+    assert len(done.updates) < 1000
+
+
 def test_an_interrupt_of_one_rank_is_everyones(launch, tmp_path):
     run = launch(2, "--steps=1000000000", f"--checkpoint-dir={tmp_path / 'kept'}")
     run.wait_for_update()

@@ -7,8 +7,12 @@
 
 #include "Runtime/IO/Corpus.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/IO/Crc32.h"
 #include "Runtime/IO/Safetensors.h"
 #include "Runtime/Train/Random.h"
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <malloc.h>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -23,7 +27,7 @@ constexpr uint64_t maxManifest = 1'000'000'000;
 
 [[noreturn]] void bad(const std::string &place, const std::string &what) {
   throw Error(Exit::BadInput, place, what,
-              "run `python -m tts.data prepare` again");
+              "restore it, or run `python -m tts.data prepare` again");
 }
 
 std::vector<std::string> splitAtCommas(const std::string &text) {
@@ -36,26 +40,78 @@ std::vector<std::string> splitAtCommas(const std::string &text) {
   return parts;
 }
 
+std::string hex(uint32_t crc) {
+  char text[9];
+  std::snprintf(text, sizeof(text), "%08" PRIx32, crc);
+  return text;
+}
+
+Split splitOf(const std::string &name, const Json &json) {
+  Split split;
+  split.name = name;
+  split.files = json.at("files").get<std::vector<std::string>>();
+  split.headers = json.value("header_crc32", std::vector<std::string>());
+  return split;
+}
+
+uint32_t crcOfHeader(const File &file) {
+  uint64_t length = 0; // has been checked by readSafetensorsHeader
+  file.readAt(&length, 8, 0);
+  std::string text(length, '\0');
+  file.readAt(text.data(), length, 8);
+  return crc32(text.data(), length, crc32(&length, 8));
+}
+
+/// The checksums of a shard's tensors by name, from its metadata; they stand
+/// there in the order of the file.
+std::unordered_map<std::string, uint32_t> crcsOf(const File &file,
+                                                 SafetensorsHeader &header) {
+  std::unordered_map<std::string, uint32_t> crcs;
+  std::vector<std::string> texts = splitAtCommas(header.metadata["crc32"]);
+  if (texts.empty())
+    return crcs;
+  std::vector<const StoredTensor *> order;
+  for (const StoredTensor &tensor : header.tensors)
+    order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](auto *a, auto *b) {
+    return std::make_pair(a->offset, a->size) <
+           std::make_pair(b->offset, b->size);
+  });
+  if (texts.size() != order.size())
+    bad(file.path(), "its metadata has " + std::to_string(texts.size()) +
+                         " checksums for " + std::to_string(order.size()) +
+                         " tensors");
+  for (size_t i = 0; i < order.size(); ++i)
+    crcs[order[i]->name] =
+        uint32_t(std::strtoul(texts[i].c_str(), nullptr, 16));
+  return crcs;
+}
+
 } // namespace
 
 Corpus::Corpus(const std::string &directory) : directory(directory) {
-  train.name = "train";
-  validation.name = "validation";
-  std::vector<std::string> files[2];
-  readManifest(files);
+  std::vector<Split> others;
+  readManifest(others);
   for (Split *split : {&train, &validation}) {
     split->first = size();
-    for (const std::string &file : files[split == &validation])
-      readShard(file, *split);
+    for (size_t i = 0; i < split->files.size(); ++i)
+      readShard(i, *split);
     split->end = size();
   }
   if (train.size() == 0)
     bad(directory, "the train split has no utterances");
+  refuseSharedIds(others);
   idHash = hashKey(0, idText);
+  for (Split *split : {&train, &validation}) {
+    for (const std::string &crc : split->headers)
+      idHash = hashKey(idHash, crc);
+    split->files = split->headers = {};
+  }
   malloc_trim(0); // give the headers' memory back before the arena comes
 }
 
-void Corpus::readManifest(std::vector<std::string> (&files)[2]) {
+/// `others` are the splits that are neither trained on nor validated with.
+void Corpus::readManifest(std::vector<Split> &others) {
   std::string path = directory + "/manifest.json";
   std::string text = readWholeFile(path, maxManifest);
   try {
@@ -85,11 +141,13 @@ void Corpus::readManifest(std::vector<std::string> (&files)[2]) {
       }
       inputs.push_back(std::move(input));
     }
-    const Json &splits = json.at("splits");
-    files[0] = splits.at("train").at("files").get<std::vector<std::string>>();
-    if (splits.contains("validation"))
-      files[1] =
-          splits["validation"].at("files").get<std::vector<std::string>>();
+    train = splitOf("train", json.at("splits").at("train"));
+    validation.name = "validation";
+    for (const auto &[name, split] : json["splits"].items())
+      if (name == validation.name)
+        validation = splitOf(name, split);
+      else if (name != train.name)
+        others.push_back(splitOf(name, split));
   } catch (const Json::exception &e) {
     bad(path, std::string("cannot be read (") + e.what() + ")");
   }
@@ -98,9 +156,47 @@ void Corpus::readManifest(std::vector<std::string> (&files)[2]) {
   frames = dim("frames") >= 0 ? dim("frames") : int(dims.size()) - 1;
 }
 
-void Corpus::readShard(const std::string &name, Split &split) {
+/// An utterance trained on may be in no other split, whatever lists it there.
+void Corpus::refuseSharedIds(const std::vector<Split> &others) const {
+  std::unordered_map<std::string, const char *> homes;
+  std::string shared;
+  auto add = [&](const std::string &id, const std::string &split) {
+    auto [home, isNew] = homes.try_emplace(id, split.c_str());
+    if (!isNew)
+      shared += (shared.empty() ? "" : ", ") + id + " (" + home->second +
+                " and " + split + ")";
+  };
+  for (uint32_t u = 0; u < size(); ++u)
+    add(id(u), u < train.end ? train.name : validation.name);
+  for (const Split &split : others)
+    for (const std::string &name : split.files) {
+      std::string path = directory + "/" + name;
+      if (!exists(path)) // it may well be kept elsewhere
+        continue;
+      SafetensorsHeader header = readSafetensorsHeader(File::openToRead(path));
+      for (const std::string &id : splitAtCommas(header.metadata["ids"]))
+        add(id, split.name);
+    }
+  if (!shared.empty())
+    bad(directory, "utterances are listed twice: " + shared);
+}
+
+void Corpus::readShard(size_t number, Split &split) {
+  const std::string &name = split.files[number];
   File file = File::openToRead(directory + "/" + name);
   SafetensorsHeader header = readSafetensorsHeader(file);
+  std::string home = header.metadata["split"];
+  if (!home.empty() && home != split.name)
+    bad(file.path(), "it belongs to the split '" + home +
+                         "', the manifest lists it under '" + split.name + "'");
+  if (!split.headers.empty()) {
+    std::string crc = hex(crcOfHeader(file));
+    if (number >= split.headers.size() || split.headers[number] != crc)
+      bad(file.path(), "its header is not the one that the manifest was "
+                       "written with (CRC-32 " +
+                           crc + ")");
+  }
+  auto crcOf = crcsOf(file, header);
   std::unordered_map<std::string, const StoredTensor *> byName;
   for (const StoredTensor &tensor : header.tensors)
     byName[tensor.name] = &tensor;
@@ -133,12 +229,16 @@ void Corpus::readShard(const std::string &name, Split &split) {
                              "' does not have the dtype and extents of the "
                              "manifest");
       offsets.push_back(tensor.offset);
+      if (!crcOf.empty())
+        crcs.push_back(crcOf[tensor.name]);
     }
     extents.insert(extents.end(), own.begin(), own.end());
     shardOf.push_back(shard);
     idOffsets.push_back(uint32_t(idText.size()));
     idText.append(id.c_str(), id.size() + 1);
   }
+  if (!crcs.empty() && crcs.size() != offsets.size())
+    bad(file.path(), "it has no checksums, but other shards have");
   split.shardSizes.push_back(uint32_t(ids.size()));
   shards.push_back(std::move(file));
 }
@@ -171,9 +271,15 @@ uint64_t Corpus::inputBytes(uint32_t utterance,
 
 void Corpus::read(uint32_t utterance, size_t input, void *data) const {
   uint64_t bytes = inputBytes(utterance, inputs[input]);
-  shards[shardOf[utterance]].readAt(
-      data, bytes, offsets[size_t(utterance) * inputs.size() + input]);
+  size_t at = size_t(utterance) * inputs.size() + input;
+  const File &shard = shards[shardOf[utterance]];
+  shard.readAt(data, bytes, offsets[at]);
   readBytes += bytes;
+  if (!crcs.empty() && crc32(data, bytes) != crcs[at])
+    bad(shard.path(), "'" + id(utterance) + "/" + inputs[input].name +
+                          "' is not what was prepared: its CRC-32 is " +
+                          hex(crc32(data, bytes)) + ", its header says " +
+                          hex(crcs[at]));
 }
 
 } // namespace tts::rt

@@ -1,9 +1,11 @@
 //===- Corpus.h - the index of a corpus directory ------------------------===//
 //
 // Reads manifest.json and every shard's header at start, keeps for each
-// utterance where its tensors lie and how long they are, and the shards open.
-// Fixed-size records in a few arrays: an index of 100,000 utterances with five
-// inputs takes about 8 MB.
+// utterance where its tensors lie, how long they are and their checksums, and
+// the shards open. The manifest vouches for the headers, these for the tensors,
+// which are checked as they are read: all of a corpus is checked, and nothing
+// is read for it alone. Fixed-size records in a few arrays: an index of 100,000
+// utterances with five inputs takes about 10 MB.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +34,8 @@ struct CorpusInput {
 /// A split: utterances [first, end) of the global ids, by shard.
 struct Split {
   std::string name;
+  std::vector<std::string> files;
+  std::vector<std::string> headers; ///< CRC-32 of each file's; empty: unknown
   uint32_t first = 0, end = 0;
   std::vector<uint32_t> shardSizes; ///< utterances of each shard, in order
 
@@ -60,7 +64,8 @@ public:
   /// By all calls of read.
   uint64_t bytesRead() const { return readBytes; }
 
-  /// A hash of all ids in order: which corpus a data position belongs to.
+  /// A hash of all ids in order, and of the headers' checksums where they are
+  /// known: which corpus a data position belongs to.
   uint64_t identity() const { return idHash; }
 
   std::string directory;
@@ -71,13 +76,15 @@ public:
   int frames = 0; ///< the dim that counts frames: "frames", else the last
 
 private:
-  void readManifest(std::vector<std::string> (&files)[2]);
-  void readShard(const std::string &name, Split &split);
+  void readManifest(std::vector<Split> &others);
+  void readShard(size_t number, Split &split);
+  void refuseSharedIds(const std::vector<Split> &others) const;
 
   std::vector<File> shards;
   std::vector<uint16_t> shardOf;   ///< per utterance
   std::vector<int32_t> extents;    ///< utterance × dims
   std::vector<uint64_t> offsets;   ///< utterance × inputs, in the shard's file
+  std::vector<uint32_t> crcs;      ///< as offsets; empty: unknown
   std::vector<uint32_t> idOffsets; ///< per utterance, into idText
   mutable std::atomic<uint64_t> readBytes{0};
   std::string idText; ///< ids, each NUL-terminated

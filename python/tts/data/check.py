@@ -57,6 +57,7 @@ def _check_split(folder: Path, manifest: dict, split: str) -> dict[str, tuple[in
         tensors, metadata = shards.decode(data, path)
         if shards.sha256(data) != expected:
             raise InputError(path, "its sha256 is not the manifest's", "restore it, or prepare the corpus again")
+        sealed = shards.header_crc32(data), shards.crc32s(tensors)
         ids = [identity for identity in metadata.get("ids", "").split(",") if identity]
         if (metadata.get("split"), metadata.get("shard")) != (split, str(shard)):
             raise InputError(path, "its metadata names another shard", _AGAIN)
@@ -66,6 +67,8 @@ def _check_split(folder: Path, manifest: dict, split: str) -> dict[str, tuple[in
             lengths[identity] = _check_utterance(path, identity, tensors, manifest)
         if tensors:
             raise InputError(path, f"tensor {next(iter(tensors))} belongs to no listed utterance", _AGAIN)
+        if "header_crc32" in told and sealed != (told["header_crc32"][shard], metadata.get("crc32")):
+            raise InputError(path, "its checksums are not those of its header and tensors", _AGAIN)
     if len(lengths) != told["utterances"]:
         raise InputError(
             folder / "manifest.json", f"split {split} has {len(lengths)} utterances, not {told['utterances']}", _AGAIN

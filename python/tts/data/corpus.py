@@ -131,14 +131,16 @@ def write_split(folder: Path, split: str, rows: dict[str, Callable[[], dict[str,
     dealt: list[list[str]] = [[] for _ in range(SHARDS)]
     for identity in sorted(rows):
         dealt[shard_of(identity)].append(identity)
-    files, hashes = [], []
+    files, hashes, headers = [], [], []
     for shard, members in enumerate(dealt):
         stored = {f"{identity}/{name}": value for identity in members for name, value in rows[identity]().items()}
-        data = shards.encode(stored, {"ids": ",".join(members), "split": split, "shard": str(shard)})
+        metadata = {"ids": ",".join(members), "split": split, "shard": str(shard), "crc32": shards.crc32s(stored)}
+        data = shards.encode(stored, metadata)
         files.append(shard_name(split, shard))
         hashes.append(shards.sha256(data))
+        headers.append(shards.header_crc32(data))
         (folder / files[-1]).write_bytes(data)
-    return {"shards": SHARDS, "utterances": len(rows), "files": files, "sha256": hashes}
+    return {"shards": SHARDS, "utterances": len(rows), "files": files, "sha256": hashes, "header_crc32": headers}
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ to run; shards must not, so the few bytes around the tensors are written here.
 import hashlib
 import json
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,16 @@ def _tensors(header: dict, payload: memoryview, place: object) -> Iterator[tuple
 
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def crc32s(tensors: dict[str, np.ndarray]) -> str:
+    """CRC-32 of each tensor's bytes, in their order: what the runtime checks whenever it reads one."""
+    return ",".join(f"{zlib.crc32(np.ascontiguousarray(tensor)):08x}" for tensor in tensors.values())
+
+
+def header_crc32(data: bytes) -> str:
+    """CRC-32 of a file's header, with its length before it."""
+    return f"{zlib.crc32(data[: 8 + struct.unpack('<Q', data[:8])[0]]):08x}"
 
 
 def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -185,6 +185,10 @@ def shorter_energy(tensors, first, _):
     tensors[f"{first}/energy"] = tensors[f"{first}/energy"][1:]
 
 
+def another_mel(tensors, first, _):
+    tensors[f"{first}/mel"] += 1
+
+
 def no_mel(tensors, first, _):
     del tensors[f"{first}/mel"]
 
@@ -208,6 +212,7 @@ def other_shard(tensors, first, metadata):
         (wrong_dtype, "pitch is float64"),
         (shorter_energy, "energy has \\d+ for dimension text"),
         (no_mel, "has no mel"),
+        (another_mel, "its checksums are not those of its header and tensors"),
         (stray, "tensor stranger/mel belongs to no listed utterance"),
         (other_shard, "utterance elsewhere does not belong in this shard"),
     ],

@@ -6,6 +6,7 @@
 
 #include "Runtime/IO/Safetensors.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/IO/Crc32.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -106,6 +107,18 @@ TEST(File, AFullDiskIsOneError) {
     EXPECT_EQ(e.code, Exit::CannotContinue);
     EXPECT_NE(std::string(e.what()).find("No space left"), std::string::npos);
   }
+}
+
+TEST(Crc32, KnownAnswers) {
+  std::string digits = "123456789", text(1000, 'a');
+  // The check value in the catalogue of CRCs.
+  EXPECT_EQ(crc32(digits.data(), 9), 0xCBF43926u);
+  EXPECT_EQ(crc32(digits.data() + 4, 5, crc32(digits.data(), 4)), 0xCBF43926u);
+  EXPECT_EQ(crc32(nullptr, 0), 0u);
+  uint32_t bytewise = 0;
+  for (char &c : text)
+    bytewise = crc32(&c, 1, bytewise);
+  EXPECT_EQ(crc32(text.data(), text.size()), bytewise);
 }
 
 } // namespace
