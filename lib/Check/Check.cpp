@@ -30,7 +30,7 @@ Summary tts::check::checkTable(const Bytes &blob,
       !readManifest(table, report, manifest) ||
       !findPrograms(table, manifest, report, programs))
     return summary;
-  checkLibraryCalls(table, report);
+  checkLibraryCalls(table, manifest.ranks, report);
   const Peak peak = checkTimeline(table, programs, report);
   checkOperands(table, report);
   checkRegions(table, manifest, report);
@@ -38,6 +38,7 @@ Summary tts::check::checkTable(const Bytes &blob,
   if (report.ok()) {
     // These index by what was checked above.
     checkObligations(table, programs, manifest, report);
+    checkReductions(table, programs, manifest, report);
     if (manifest.updateInBackward)
       checkUpdateOrder(table, programs, report);
     simulate(table, programs, manifest, report);

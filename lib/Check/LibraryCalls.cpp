@@ -190,7 +190,85 @@ static void checkAllReduce(const Table &table, const TtsEntry &entry,
                report);
 }
 
-void tts::check::checkLibraryCalls(const Table &table, Report &report) {
+namespace {
+/// The calls on a rank's shards: pairs of an array and its shard, which may lie
+/// at the array's front, and perhaps room for messages.
+struct ShardCall {
+  const char *name;
+  uint32_t access;      ///< to the arrays
+  uint32_t shardAccess; ///< 0: at the arrays' fronts
+  bool arraysFirst, hasRoom;
+};
+} // namespace
+
+static void checkShards(const Table &table, const TtsEntry &entry,
+                        const ShardCall &call, uint64_t ranks,
+                        const std::string &label, Report &report) {
+  const std::string name = call.name;
+  const uint32_t perPair = call.shardAccess ? 2 : 1;
+  const uint32_t paired = entry.num_operands - (call.hasRoom ? 1 : 0);
+  if (entry.num_operands < perPair + call.hasRoom || paired % perPair != 0)
+    return report.fail(label, name + " without pairs of arrays and shards" +
+                                  (call.hasRoom ? ", and room" : ""));
+  if (ranks < 2 || table.scalars[entry.first_scalar] != int64_t(ranks))
+    report.fail(label, name + " over another number of ranks than there are");
+  const TtsOperand *operands = &table.operands[entry.first_operand];
+  const uint32_t pairs = paired / perPair;
+  const int64_t dtype = operands[0].dtype;
+  const uint64_t size = floatSize(dtype);
+  const bool sums = call.access == TTS_READ_WRITE;
+  if (sums ? dtype != TTS_F32 && dtype != TTS_F64 : size == 0)
+    return report.fail(label, name + " of something else than " +
+                                  (sums ? "F32 or F64" : "floats"));
+  for (uint32_t i = 0; i < pairs; ++i) {
+    const uint32_t array = i + (call.arraysFirst ? 0 : pairs);
+    const std::string which = " of " + name + " ";
+    checkOperand(operands[array], operands[array].size, dtype, call.access,
+                 "operand " + std::to_string(array) + which, label, report);
+    if (!call.shardAccess)
+      continue;
+    const uint32_t shard = i + (call.arraysFirst ? pairs : 0);
+    const uint64_t elements = operands[array].size / size;
+    const uint64_t needed = ranks ? (elements + ranks - 1) / ranks * size : 0;
+    checkOperand(operands[shard], needed, dtype, call.shardAccess,
+                 "operand " + std::to_string(shard) + which, label, report);
+    if (operands[shard].size != needed)
+      report.fail(label, name + " of a shard that is longer than its array's");
+  }
+  if (!call.hasRoom)
+    return;
+  const TtsOperand &room = operands[entry.num_operands - 1];
+  checkOperand(room, std::max<uint64_t>(room.size, 4 * size), TTS_BYTES,
+               TTS_WRITE, "the room of " + name + " ", label, report);
+}
+
+/// Whether the function is one on shards.
+static bool checkShardCall(const Table &table, const TtsEntry &entry,
+                           const std::string &function, uint64_t ranks,
+                           const std::string &label, Report &report) {
+  const uint32_t scalars = function == "rt.reduce_scatter" ? 2 : 1;
+  if (function != "rt.shard" && function != "rt.all_gather" &&
+      function != "rt.reduce_scatter")
+    return false;
+  if (entry.num_scalars != scalars) {
+    report.fail(label, function + " with another number of scalars than " +
+                           std::to_string(scalars));
+    return true;
+  }
+  const bool adds = scalars == 2 && table.scalars[entry.first_scalar + 1] != 0;
+  const ShardCall call =
+      function == "rt.shard"
+          ? ShardCall{"a shard", TTS_READ, TTS_WRITE, true, false}
+      : function == "rt.all_gather"
+          ? ShardCall{"an all_gather", TTS_WRITE, TTS_READ, false, true}
+          : ShardCall{"a reduce_scatter", TTS_READ_WRITE,
+                      adds ? uint32_t(TTS_READ_WRITE) : 0, true, true};
+  checkShards(table, entry, call, ranks, label, report);
+  return true;
+}
+
+void tts::check::checkLibraryCalls(const Table &table, uint64_t ranks,
+                                   Report &report) {
   for (uint32_t p = 0; p < table.programs.size(); ++p)
     for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
       const TtsEntry &entry = table.entries[table.programs[p].first_entry + e];
@@ -204,7 +282,8 @@ void tts::check::checkLibraryCalls(const Table &table, Report &report) {
         checkConv1d(table, entry, table.entryLabel(p, e), report);
       else if (name == "rt.all_reduce")
         checkAllReduce(table, entry, table.entryLabel(p, e), report);
-      else
+      else if (!checkShardCall(table, entry, name, ranks,
+                               table.entryLabel(p, e), report))
         report.fail(table.entryLabel(p, e),
                     "calls '" + name + "', which no runtime has");
     }

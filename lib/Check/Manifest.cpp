@@ -6,6 +6,15 @@
 
 using namespace tts::check;
 
+/// Bytes of a parameter or of a rank's shard of it.
+static uint64_t sizeOf(const Parameter &parameter, bool isShard,
+                       uint64_t ranks) {
+  const uint64_t elements = isShard && ranks
+                                ? (parameter.elements + ranks - 1) / ranks
+                                : parameter.elements;
+  return elements * parameter.elementBytes;
+}
+
 namespace {
 
 class Reader {
@@ -33,6 +42,8 @@ public:
         fail("its ranks cannot share the groups");
     }
     const Json &inBackward = member(manifest.json, "update_in_backward");
+    manifest.ranks =
+        member(manifest.json, "ranks").is_null() ? 1 : bytes("ranks");
     manifest.updateInBackward =
         inBackward.is_boolean() && inBackward.get<bool>();
     for (const Json &each : list(manifest.json, "parameters"))
@@ -93,6 +104,8 @@ private:
     }
     result.offset = *offset;
     result.size = *size;
+    const Json &shard = member(value, "shard");
+    result.isShard = shard.is_boolean() && shard.get<bool>();
     return result;
   }
 
@@ -106,18 +119,49 @@ private:
     return result;
   }
 
+  /// Elements, and bytes of one: what a shard is measured by.
+  void readExtent(const Json &value, Parameter &parameter) {
+    constexpr uint64_t most = uint64_t(1) << 40;
+    parameter.elementBytes = asText(member(value, "dtype")) == "F64" ? 8 : 4;
+    parameter.elements = parameter.value.size / parameter.elementBytes;
+    if (!member(value, "shape").is_array())
+      return;
+    parameter.elements = 1;
+    for (const Json &extent : member(value, "shape")) {
+      const uint64_t size = asBytes(extent).value_or(most + 1);
+      if (size > most || parameter.elements > most)
+        return fail(parameter.value.name + " has no sound shape");
+      parameter.elements *= size;
+    }
+  }
+
+  /// A region is as long as the parameter, or as a rank's shard of it.
+  void checkExtent(const Parameter &parameter, const Region &region) {
+    if (region.isShard && manifest.ranks < 2)
+      fail(region.name + " is a shard, but there is one rank");
+    if (region.size < sizeOf(parameter, region.isShard, manifest.ranks))
+      fail(region.name + " is smaller than " +
+           (region.isShard ? "a shard of " : "") + "the parameter");
+  }
+
   void readParameter(const Json &value) {
     Parameter parameter;
     parameter.value = region(value, "parameter");
     const std::string &name = parameter.value.name;
     const Json &frozen = member(value, "frozen");
     parameter.frozen = frozen.is_boolean() && frozen.get<bool>();
+    readExtent(value, parameter);
+    checkExtent(parameter, parameter.value);
     parameter.gradient = state(value, "gradient", name);
     parameter.moment1 = state(value, "moment1", name);
     parameter.moment2 = state(value, "moment2", name);
     parameter.ema = state(value, "ema", name);
     parameter.halfCopy = state(value, "half_copy", name);
     parameter.next = state(value, "next", name);
+    for (const auto &state : {parameter.gradient, parameter.moment1,
+                              parameter.moment2, parameter.ema, parameter.next})
+      if (state)
+        checkExtent(parameter, *state);
     const bool isTrained = !parameter.frozen && !parameter.next;
     const bool owesGradient = isTrained && !manifest.updateInBackward;
     if (parameter.next && (parameter.frozen || parameter.gradient))
@@ -217,25 +261,23 @@ void tts::check::checkRegions(const Table &table, const Manifest &manifest,
     regions.checkClass(region, klass);
     lasting.push_back(&region);
   };
-  auto checkState = [&](const std::optional<Region> &state, uint32_t klass,
-                        const Parameter &parameter) {
+  auto checkState = [&](const std::optional<Region> &state, uint32_t klass) {
     if (!state)
       return;
     check(*state, klass);
-    if (state->size < parameter.value.size)
-      report.fail("manifest", state->name + " is smaller than the parameter");
   };
   for (const Parameter &parameter : manifest.parameters) {
     check(parameter.value, TTS_CLASS_PARAMETERS);
-    checkState(parameter.gradient, TTS_CLASS_GRADIENTS, parameter);
-    checkState(parameter.moment1, TTS_CLASS_OPTIMIZER, parameter);
-    checkState(parameter.moment2, TTS_CLASS_OPTIMIZER, parameter);
-    checkState(parameter.ema, TTS_CLASS_EMA, parameter);
-    checkState(parameter.next, TTS_CLASS_BUFFERS, parameter);
+    checkState(parameter.gradient, TTS_CLASS_GRADIENTS);
+    checkState(parameter.moment1, TTS_CLASS_OPTIMIZER);
+    checkState(parameter.moment2, TTS_CLASS_OPTIMIZER);
+    checkState(parameter.ema, TTS_CLASS_EMA);
+    checkState(parameter.next, TTS_CLASS_BUFFERS);
     if (!parameter.halfCopy)
       continue;
     check(*parameter.halfCopy, TTS_CLASS_HALF_COPIES);
-    if (parameter.halfCopy->size * 2 != parameter.value.size)
+    if (parameter.halfCopy->size * 2 !=
+        sizeOf(parameter, parameter.halfCopy->isShard, manifest.ranks))
       report.fail("manifest", parameter.halfCopy->name +
                                   " has not half the parameter's size");
   }

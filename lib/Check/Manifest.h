@@ -16,11 +16,13 @@ namespace tts::check {
 struct Region {
   std::string name;
   uint64_t offset = 0, size = 0;
+  bool isShard = false; ///< of a parameter's state: a rank's part of it
   uint64_t end() const { return offset + size; }
 };
 
 struct Parameter {
   Region value;
+  uint64_t elements = 0, elementBytes = 4; ///< of the whole
   bool frozen = false;
   std::optional<Region> gradient, moment1, moment2, ema, halfCopy;
   std::optional<Region> next; ///< of a state, between forward and update

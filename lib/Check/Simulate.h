@@ -21,6 +21,10 @@ void simulate(const Table &table, const Programs &programs,
 void checkObligations(const Table &table, const Programs &programs,
                       const Manifest &manifest, Report &report);
 
+/// Where there are several ranks, every gradient is summed over them once.
+void checkReductions(const Table &table, const Programs &programs,
+                     const Manifest &manifest, Report &report);
+
 /// Backward updates a parameter after the last that reads its old value, with a
 /// gradient that nothing is added to any more.
 void checkUpdateOrder(const Table &table, const Programs &programs,

@@ -48,7 +48,8 @@ inline bool isPersistent(const TtsBuffer &buffer) {
 bool readTable(const Bytes &blob, Report &report, Table &table);
 
 /// Library calls have the operands that their scalars ask for.
-void checkLibraryCalls(const Table &table, Report &report);
+/// `ranks` is the number of processes.
+void checkLibraryCalls(const Table &table, uint64_t ranks, Report &report);
 
 } // namespace tts::check
 

@@ -280,6 +280,7 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
       stringOf(module, flags.memoryBudget, "tts.memory_budget", "");
   request.ranks = flags.ranks;
   request.deterministic = flags.deterministic;
+  request.shardStates = flags.shardStates;
   if (request.ranks > 1 && !request.hardware.linkOf(request.ranks))
     return badUsage("--ranks",
                     request.hardware.name + " has no link for " +

@@ -162,6 +162,7 @@ Array consideredJson(const PlanResult &plan) {
     array.push_back(Object{
         {"precision", choice.precision},
         {"update_in_backward", choice.updateInBackward},
+        {"state_sharding", choice.stateSharding},
         {"micro_batches", Array(choice.microBatches)},
         {"remat", rematText(choice.remat)},
         {"recompute_flops_fraction",
@@ -210,14 +211,17 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"batch", getBatch(compilation)},
       {"batch_per_rank", plan.batch},
       {"exchange",
-       Object{{"link", linkName(compilation)},
-              {"all_reduce_bytes", plan.exchange.allReduceBytes},
-              {"predicted_all_reduce_seconds", plan.exchange.allReduceSeconds},
-              {"buffer_bytes", plan.exchange.bufferBytes}}},
+       Object{
+           {"link", linkName(compilation)},
+           {"all_reduce_bytes", plan.exchange.allReduceBytes},
+           {"predicted_all_reduce_seconds", plan.exchange.allReduceSeconds},
+           {"micro_batch_bytes", plan.exchange.microBatchBytes},
+           {"predicted_micro_batch_seconds", plan.exchange.microBatchSeconds},
+           {"buffer_bytes", plan.exchange.bufferBytes}}},
       {"buckets", bucketsJson(compilation)},
       {"precision", plan.plan.getPrecision().getValue()},
       {"update_in_backward", plan.choice().updateInBackward},
-      {"state_sharding", "none"},
+      {"state_sharding", plan.choice().stateSharding},
       {"stages", 1},
       {"lr_scale", "none"},
       {"changes_experiment", Array(compilation.getChanges())},
@@ -264,6 +268,7 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("precision", plan.plan.getPrecision());
   manifest.set("update_in_backward",
                b.getBoolAttr(plan.choice().updateInBackward));
+  manifest.set("state_sharding", b.getStringAttr(plan.choice().stateSharding));
   manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));
   manifest.set("hardware", b.getStringAttr(request.hardware.name));
   manifest.set("budget_bytes", integer(plan.budget));

@@ -55,8 +55,11 @@ std::string choiceText(const ConsideredChoice &choice) {
                        *llvm::max_element(choice.storedValues));
 }
 
-StringRef updateText(const ConsideredChoice &choice) {
-  return choice.updateInBackward ? ", updated in backward" : "";
+std::string updateText(const ConsideredChoice &choice) {
+  std::string text = choice.updateInBackward ? ", updated in backward" : "";
+  if (choice.stateSharding != "none")
+    text += ", sharded: " + choice.stateSharding;
+  return text;
 }
 
 std::string figuresText(const ConsideredChoice &choice) {

@@ -125,7 +125,9 @@ PlanningFlags::PlanningFlags()
             cl::desc("processes in all, each a data replica"), inPlanning()),
       pipeline("pipeline", cl::init("auto"),
                cl::desc("auto, none or 1: no stages yet"), inPlanning()),
-      shardStates("shard-states", cl::init("auto"), cl::desc("auto or none"),
+      shardStates("shard-states", cl::init("auto"),
+                  cl::desc("auto, none, optimizer, gradients or "
+                           "parameters"),
                   inPlanning()),
       batch("batch", cl::desc("utterances per optimizer update"), inPlanning()),
       batchFrames("batch-frames", cl::desc("frames per optimizer update"),
@@ -239,7 +241,7 @@ Error PlanningFlags::check() const {
   const Choice choices[] = {
       {target, {"cpu"}},
       {pipeline, {"auto", "none", "1"}, kManyRanks},
-      {shardStates, {"auto", "none"}, kManyRanks},
+      {shardStates, {"auto", "none", "optimizer", "gradients", "parameters"}},
       {lrScale, {"none"}},
       {precision, {"auto", "fp64", "fp32", "bf16", "fp16"}},
       {remat, {"auto", "none", "full"}},
@@ -269,6 +271,12 @@ Error PlanningFlags::check() const {
   if (ranks > kMostPlannedRanks)
     return badUsage("--ranks", formatv("{0} ranks are too many", ranks),
                     formatv("use at most {0}", kMostPlannedRanks));
+  if (deterministic && ranks > 1 && shardStates != "auto" &&
+      shardStates != "none")
+    return badUsage("--shard-states",
+                    "the norm of sharded gradients is rounded as the ranks "
+                    "are, which --deterministic forbids",
+                    "leave one of them out");
   if (deterministic && ranks != 1 && ranks != 2 && ranks != 4)
     return badUsage(
         "--deterministic",

@@ -21,7 +21,7 @@ using json::ObjectMapper;
 namespace {
 /// The first key of a front's file; raised when its fields change.
 constexpr StringLiteral kVersionKey = "tts_plan_front";
-constexpr int64_t kVersion = 4;
+constexpr int64_t kVersion = 5;
 
 template <typename Range> json::Value listJson(const Range &range) {
   return Array(range);
@@ -56,6 +56,8 @@ json::Value groupJson(const PlanFront::Group &group) {
                 {"ranks", e.ranks},
                 {"all_reduce_bytes", e.allReduceBytes},
                 {"all_reduce_seconds", e.allReduceSeconds},
+                {"micro_batch_bytes", e.microBatchBytes},
+                {"micro_batch_seconds", e.microBatchSeconds},
                 {"buffer_bytes", e.bufferBytes}};
 }
 
@@ -74,6 +76,8 @@ bool readGroup(const json::Value &value, PlanFront::Group &group,
          mapper.map("ranks", e.ranks) &&
          mapper.map("all_reduce_bytes", e.allReduceBytes) &&
          mapper.map("all_reduce_seconds", e.allReduceSeconds) &&
+         mapper.map("micro_batch_bytes", e.microBatchBytes) &&
+         mapper.map("micro_batch_seconds", e.microBatchSeconds) &&
          mapper.map("buffer_bytes", e.bufferBytes);
 }
 
@@ -87,6 +91,7 @@ json::Value choiceJson(const PlanFront::Choice &choice) {
                 {"least_seconds", choice.estimate.leastSeconds},
                 {"precision", f.precision},
                 {"update_in_backward", f.updateInBackward},
+                {"state_sharding", f.stateSharding},
                 {"micro_batches", listJson(f.microBatches)},
                 {"recomputed_parts", listJson(f.recomputedParts)},
                 {"stored_values", listJson(f.storedValues)},
@@ -110,6 +115,7 @@ bool readChoice(const json::Value &value, PlanFront::Choice &choice,
       mapper.map("least_seconds", choice.estimate.leastSeconds) &&
       mapper.map("precision", f.precision) &&
       mapper.map("update_in_backward", f.updateInBackward) &&
+      mapper.map("state_sharding", f.stateSharding) &&
       mapList(mapper, "micro_batches", f.microBatches) &&
       mapList(mapper, "recomputed_parts", f.recomputedParts) &&
       mapList(mapper, "stored_values", f.storedValues) &&
@@ -157,7 +163,8 @@ std::string tts::keyOfFront(ModuleOp module, const PlanRequest &request) {
      << request.microBatch.value_or(0) << " " << request.precision << " "
      << request.remat << " " << request.halfStorage << " "
      << request.optimizerInBackward << " " << request.threads << " "
-     << request.ranks << " " << request.deterministic;
+     << request.ranks << " " << request.deterministic << " "
+     << request.shardStates;
   for (double share : request.bucketShares)
     os << llvm::format(" %a", share);
   os << "\n";

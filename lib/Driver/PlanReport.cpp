@@ -41,11 +41,30 @@ std::string ranksText(const Exchange &exchange) {
 
 void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
   const Exchange &exchange = compilation.getPlan().exchange;
-  os << llvm::formatv(
-      "  AllReduce of the gradients over {0}: {1} bytes a rank, {2:f4} s per "
-      "update; buffers of {3} bytes within overhead\n",
-      linkName(compilation), exchange.allReduceBytes, exchange.allReduceSeconds,
-      exchange.bufferBytes);
+  std::string sharding = compilation.getPlan().choice().stateSharding;
+  std::string link = linkName(compilation);
+  auto print = [&](StringRef what, int64_t bytes, double seconds,
+                   StringRef per) {
+    os << llvm::formatv("  {0} over {1}: {2} bytes a rank, {3:f4} s per {4}",
+                        what, link, bytes, seconds, per);
+  };
+  if (sharding != "none")
+    os << "  each rank keeps its shards of the states: " << sharding << "\n";
+  if (exchange.allReduceBytes)
+    print(sharding == "none"        ? "AllReduce of the gradients"
+          : sharding == "optimizer" ? "ReduceScatter of the gradients and "
+                                      "AllGather of the parameters"
+                                    : "AllGather of the parameters",
+          exchange.allReduceBytes, exchange.allReduceSeconds, "update");
+  if (exchange.allReduceBytes && exchange.microBatchBytes)
+    os << "\n";
+  if (exchange.microBatchBytes)
+    print(sharding == "gradients" ? "ReduceScatter of the gradients"
+                                  : "AllGather of the parameters, twice, and "
+                                    "ReduceScatter of the gradients",
+          exchange.microBatchBytes, exchange.microBatchSeconds, "micro-batch");
+  os << llvm::formatv("; buffers of {0} bytes within overhead\n",
+                      exchange.bufferBytes);
 }
 } // namespace
 

@@ -15,6 +15,7 @@ LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
   options.verifyContracts = options.verifyEach = false;
   options.onlyBucket = trial.bucket;
   options.updateInBackward = updateInBackward;
+  options.stateSharding = sharding;
   options.timing = &timing;
   SmallVector<int64_t> microBatches(buckets.size(), trial.microBatch);
   SmallVector<unsigned> rungs(buckets.size(), 0);
@@ -92,14 +93,32 @@ LogicalResult Candidates::prepare() {
   return success();
 }
 
-void Candidates::readExchange(const StepMeasure &shared) {
-  // They persist, so they are among the live ones of any moment.
-  // With several groups there is room for their sums, at each level of a tree.
-  int64_t copies = 1 + llvm::Log2_64(request.groupsOfRank());
-  int64_t gradients = shared.live.classes[TTS_CLASS_GRADIENTS] / copies;
+int64_t tts::countGradientBytes(ModuleOp module, StringRef precision) {
+  int64_t elements = 0;
+  for (auto program : module.getOps<func::FuncOp>())
+    if (auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
+        kind && kind == "zero")
+      for (Type type : program.getArgumentTypes())
+        elements += cast<RankedTensorType>(type).getNumElements();
+  return elements * (precision == "fp64" ? 8 : 4);
+}
+
+/// Passes of all parameters or gradients around a ring: an all-reduce is two.
+void Candidates::readExchange() {
+  int64_t gradients = countGradientBytes(module, precision);
   int64_t ranks = request.ranks;
-  exchange = {ranks, plan::allReduceBytes(gradients, ranks),
-              request.hardware.allReduceSeconds(gradients, ranks),
+  int64_t ofUpdate = 2, ofMicroBatch = 0;
+  if (sharding == "gradients") // summed as they come, parameters gathered
+    ofUpdate = ofMicroBatch = 1;
+  else if (sharding == "parameters") // gathered twice
+    ofUpdate = 0, ofMicroBatch = 3;
+  int64_t bytes = plan::allReduceBytes(gradients, ranks);
+  double seconds = request.hardware.allReduceSeconds(gradients, ranks);
+  exchange = {ranks,
+              bytes * ofUpdate / 2,
+              seconds * ofUpdate / 2,
+              bytes * ofMicroBatch / 2,
+              seconds * ofMicroBatch / 2,
               request.hardware.collectiveBytes(ranks)};
 }
 
@@ -113,7 +132,7 @@ void Candidates::readSettings(const StepMeasure &shared) {
     for (auto [name, bytes] : m.batchBytes)
       inputs.try_emplace(name, inputs.size());
   }
-  readExchange(shared);
+  readExchange();
   settings.batch = batch;
   settings.groups = request.groupsOfRank();
   settings.primitiveBytes = request.hardware.primitiveBytes;
@@ -180,14 +199,14 @@ plan::Estimate Candidates::estimate(const Bucket &bucket, int64_t microBatch,
   const double kept = between(lowSeconds, highSeconds);
   // The solver's programs are those of the largest micro-batch.
   const double again = remat.seconds * microBatch / last;
-  e.microBatchSeconds = kept + again;
+  e.microBatchSeconds = kept + again + exchange.microBatchSeconds;
   // None between the samples is faster an utterance than both.
   double least =
       std::max(kBetween * kept,
                microBatch * std::min(lowSeconds / first, highSeconds / last));
   if (microBatch == first || microBatch == last)
     least = rung == 0 ? kept : kBeside * kept;
-  e.leastSeconds = least + kAgain * again;
+  e.leastSeconds = least + kAgain * again + exchange.microBatchSeconds;
   e.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : low.batchBytes)
     e.batchBytes[inputs.lookup(name)] =
@@ -216,7 +235,8 @@ plan::Candidate Candidates::makeCandidate(const Trial &trial) const {
   for (auto [name, bytes] : m.batchBytes)
     c.batchBytes[inputs.lookup(name)] = bytes;
   c.primitives = m.primitives;
-  c.microBatchSeconds = m.microBatchSeconds(trial.bucket);
+  c.microBatchSeconds =
+      m.microBatchSeconds(trial.bucket) + exchange.microBatchSeconds;
   return c;
 }
 
@@ -288,6 +308,7 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   ConsideredChoice choice;
   choice.precision = precision;
   choice.updateInBackward = updateInBackward;
+  choice.stateSharding = sharding;
   choice.peakBytes = j.peakBytes;
   choice.stepSeconds = j.stepSeconds;
   SmallVector<int64_t> region(inputs.size(), 0);

@@ -9,16 +9,28 @@
 
 namespace tts {
 
+/// Of all trainable parameters, whole.
+int64_t countGradientBytes(mlir::ModuleOp differentiated,
+                           llvm::StringRef precision);
+
+/// What the phases after Plan are to know of the machine's convolutions.
+void noteConvTimes(mlir::ModuleOp module, const plan::Hardware &hardware);
+
+/// What the phases after Plan are to know of ranks and the order of sums.
+void noteRanks(mlir::ModuleOp module, const PlanRequest &request);
+
 /// Every bucket at every micro-batch and rung of rematerialization, in one
-/// precision, updated apart or (the batch at once) in backward: estimated from
-/// a few that are lowered, and lowered on demand.
+/// precision, updated apart or (the batch at once) in backward, under one
+/// sharding of states: estimated from a few that are lowered, and lowered on
+/// demand.
 class Candidates {
 public:
   Candidates(mlir::ModuleOp differentiated, const PlanRequest &request,
-             llvm::StringRef precision, bool updateInBackward, int64_t batch,
-             int64_t numBuckets)
+             llvm::StringRef precision, bool updateInBackward,
+             llvm::StringRef sharding, int64_t batch, int64_t numBuckets)
       : module(differentiated), request(request), precision(precision),
-        updateInBackward(updateInBackward), batch(batch), buckets(numBuckets) {}
+        updateInBackward(updateInBackward), sharding(sharding), batch(batch),
+        buckets(numBuckets) {}
 
   /// Lowers the programs of no bucket, and each bucket once; finds the rungs.
   mlir::LogicalResult prepare();
@@ -29,6 +41,10 @@ public:
   const plan::JointSettings &getSettings() const { return settings; }
   plan::Search::Fixed getFixedBytes() const;
   const Exchange &getExchange() const { return exchange; }
+  /// Whether a bucket's programs do not depend on the other buckets'.
+  bool hasBucketsApart() const {
+    return sharding == "none" || sharding == "optimizer";
+  }
 
   /// Lowers what is not yet: pairs of bucket and estimate.
   mlir::LogicalResult
@@ -71,7 +87,7 @@ private:
   ConsideredChoice::Remat rematOf(unsigned bucket, unsigned rung) const;
   double countRecomputedPart(unsigned bucket, unsigned rung) const;
   void readSettings(const StepMeasure &shared);
-  void readExchange(const StepMeasure &shared);
+  void readExchange();
   plan::Candidate makeCandidate(const Trial &trial) const;
   PlanAttr planOf(llvm::ArrayRef<int64_t> microBatches,
                   llvm::ArrayRef<unsigned> rungs) const;
@@ -88,6 +104,7 @@ private:
   const PlanRequest &request;
   std::string precision;
   bool updateInBackward;
+  std::string sharding;
   int64_t batch;
   std::vector<Bucket> buckets;
   std::vector<plan::BucketEstimates> estimates;

@@ -59,6 +59,12 @@ const char *precisionOf(int64_t dtype) {
   }
 }
 
+bool isExchange(rt::EntryOp entry) {
+  StringRef function = entry.getFunction();
+  return function == "rt.all_reduce" || function == "rt.reduce_scatter" ||
+         function == "rt.all_gather";
+}
+
 /// Reads one program after another.
 class Reader {
 public:
@@ -78,7 +84,7 @@ public:
           touch(entry, work);
           if (isFirst) // only to fill the caches
             continue;
-          if (entry.getFunction() == "rt.all_reduce") // takes the link's time
+          if (isExchange(entry)) // takes the link's time
             continue;
           describe(entry, work);
           visit(program, entry, work);

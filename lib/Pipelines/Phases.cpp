@@ -136,6 +136,10 @@ tts::lowerToMemory(ModuleOp differentiated, PlanAttr plan,
   if (options.updateInBackward)
     (*module)->setAttr(kUpdateInBackwardAttr,
                        UnitAttr::get(module->getContext()));
+  if (options.stateSharding != "none")
+    (*module)->setAttr(
+        kStateShardingAttr,
+        StringAttr::get(module->getContext(), options.stateSharding));
   if (failed(runPhases(*module, Phase::Specialize, Phase::Memory, options)))
     return failure();
   return module;

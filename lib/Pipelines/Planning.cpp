@@ -25,10 +25,11 @@ using namespace tts;
 namespace {
 
 /// The joint figures of a plan that was lowered whole.
-plan::JointChoice joinWhole(const plan::JointSettings &settings,
+plan::JointChoice joinWhole(const PlanFront::Group &group,
                             ArrayRef<double> shares,
                             ArrayRef<int64_t> microBatches,
                             const StepMeasure &measure) {
+  const plan::JointSettings &settings = group.settings;
   plan::JointChoice joint;
   joint.arenaBytes = measure.arenaBytes;
   joint.overheadBytes =
@@ -38,7 +39,8 @@ plan::JointChoice joinWhole(const plan::JointSettings &settings,
   joint.stepSeconds = settings.updateSeconds;
   for (auto [bucket, share] : llvm::enumerate(shares))
     joint.stepSeconds +=
-        measure.microBatchSeconds(bucket) * settings.groups *
+        (measure.microBatchSeconds(bucket) + group.exchange.microBatchSeconds) *
+        settings.groups *
         plan::expectedMicroBatches(settings.batch, share, microBatches[bucket]);
   return joint;
 }
@@ -57,6 +59,7 @@ private:
   LogicalResult readModule();
   SmallVector<StringRef> getPrecisions() const;
   SmallVector<bool> getUpdatePlaces() const;
+  SmallVector<StringRef> getShardings() const;
   LogicalResult fillFront();
   LogicalResult makeExact(ArrayRef<size_t> indices);
   LogicalResult makeExactWhole(size_t index);
@@ -127,14 +130,25 @@ SmallVector<bool> Planner::getUpdatePlaces() const {
   return {false, true};
 }
 
-/// Candidates of every precision and place of the update, and the choices among
-/// them, estimated.
+/// makePlan tries "auto" without shards first.
+SmallVector<StringRef> Planner::getShardings() const {
+  if (request.ranks == 1)
+    return {"none"};
+  if (request.shardStates != "auto")
+    return {request.shardStates};
+  return {"none", "optimizer", "gradients", "parameters"};
+}
+
+/// Candidates of every precision, place of the update and sharding, and the
+/// choices among them, estimated.
 LogicalResult Planner::fillFront() {
   std::vector<plan::Search> searches;
   for (StringRef precision : getPrecisions())
     for (bool updateInBackward : getUpdatePlaces())
-      candidates.push_back(std::make_unique<Candidates>(
-          module, request, precision, updateInBackward, batch, numBuckets));
+      for (StringRef sharding : getShardings())
+        candidates.push_back(std::make_unique<Candidates>(
+            module, request, precision, updateInBackward, sharding, batch,
+            numBuckets));
   for (auto &c : candidates) {
     if (failed(c->prepare()))
       return failure();
@@ -164,6 +178,7 @@ LogicalResult Planner::lowerWhole(size_t index) {
   PipelineOptions options;
   options.timing = request.timing;
   options.updateInBackward = front.choices[index].figures.updateInBackward;
+  options.stateSharding = front.choices[index].figures.stateSharding;
   auto whole = lowerToMemory(module, plan, options);
   if (failed(whole))
     return failure();
@@ -179,20 +194,22 @@ LogicalResult Planner::makeExactWhole(size_t index) {
     return success();
   if (failed(lowerWhole(index)))
     return failure();
-  choice.figures.setExact(
-      joinWhole(front.groups[choice.estimate.group].settings, front.shares,
-                choice.plan.getMicroBatches(), measure));
+  choice.figures.setExact(joinWhole(front.groups[choice.estimate.group],
+                                    front.shares, choice.plan.getMicroBatches(),
+                                    measure));
   return success();
 }
 
 /// Bucket by bucket where the candidates are at hand: they have most of them.
+/// Not where buckets exchange in one sequence, which depends on all of them.
 LogicalResult Planner::makeExact(ArrayRef<size_t> indices) {
-  if (candidates.empty()) {
-    for (size_t index : indices)
-      if (failed(makeExactWhole(index)))
-        return failure();
-    return success();
-  }
+  auto areApart = [&](size_t index) {
+    size_t group = front.choices[index].estimate.group;
+    return !candidates.empty() && candidates[group]->hasBucketsApart();
+  };
+  for (size_t index : indices)
+    if (!areApart(index) && failed(makeExactWhole(index)))
+      return failure();
   for (auto [group, from] : llvm::enumerate(candidates)) {
     SmallVector<PlanFront::Choice *> missing;
     llvm::SetVector<std::pair<unsigned, unsigned>> which;
@@ -255,17 +272,6 @@ FailureOr<PlanResult> Planner::choose() {
   return result;
 }
 
-/// Of all trainable parameters, as others keep them.
-static int64_t countGradientBytes(ModuleOp module, StringRef precision) {
-  int64_t elements = 0;
-  for (auto program : module.getOps<func::FuncOp>())
-    if (auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
-        kind && kind == "zero")
-      for (Type type : program.getArgumentTypes())
-        elements += cast<RankedTensorType>(type).getNumElements();
-  return elements * (precision == "fp64" ? 8 : 4);
-}
-
 LogicalResult Planner::finish(PlanResult &result) {
   if (failed(lowerWhole(result.taken)))
     return failure();
@@ -311,24 +317,6 @@ FailureOr<PlanResult> Planner::run() {
   return choose();
 }
 
-/// What the phases after Plan are to know of the machine's convolutions.
-static void noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
-  Builder builder(module.getContext());
-  SmallVector<Attribute> rows;
-  for (const plan::ConvTime &t : hardware.convTimes)
-    rows.push_back(builder.getDenseI64ArrayAttr(
-        {t.transpose, t.rows, t.in, t.out, t.taps, t.productsNs, t.libraryNs}));
-  module->setAttr(kConv1dTimesAttr, builder.getArrayAttr(rows));
-}
-
-static void noteRanks(ModuleOp module, const PlanRequest &request) {
-  Builder builder(module.getContext());
-  if (request.ranks > 1)
-    module->setAttr(kRanksAttr, builder.getI64IntegerAttr(request.ranks));
-  if (request.deterministic)
-    module->setAttr(kDeterministicAttr, builder.getUnitAttr());
-}
-
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
                                     const PlanRequest &request) {
   noteConvTimes(differentiated, request.hardware);
@@ -344,10 +332,20 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
   bool isWhole = batch && findWholeBatchOp(differentiated);
   if (isWhole)
     pinned.microBatch = batch.getInt();
+  // The norm of shards is rounded otherwise than that of whole gradients.
+  bool mayShard = request.ranks > 1 && request.shardStates == "auto" &&
+                  !request.deterministic;
+  if (request.shardStates == "auto")
+    pinned.shardStates = "none";
   Planner planner(differentiated, pinned);
   FailureOr<PlanResult> result = planner.run();
   if (failed(result) && planner.isFrontStale()) {
     *request.front = {};
+    result = Planner(differentiated, pinned).run();
+  }
+  if (succeeded(result) && !result->fits && mayShard) {
+    pinned.shardStates = "auto";
+    pinned.front = nullptr;
     result = Planner(differentiated, pinned).run();
   }
   if (succeeded(result) && !result->fits) {
@@ -359,18 +357,4 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
         findWayOut(pinned, *result, pinned.microBatch && !isWhole, fits);
   }
   return result;
-}
-
-void tts::notePlan(ModuleOp module, const PlanRequest &request,
-                   const PlanResult &result) {
-  module->setAttr(kPlanAttr, result.plan);
-  if (result.choice().updateInBackward)
-    module->setAttr(kUpdateInBackwardAttr, UnitAttr::get(module.getContext()));
-  noteRanks(module, request);
-}
-
-int64_t tts::mostOfRank(int64_t share, int64_t ranks) { return share * ranks; }
-
-int64_t tts::shareOfBatch(int64_t batch, int64_t ranks) {
-  return llvm::divideCeil(batch, ranks);
 }

@@ -53,12 +53,23 @@ static bool wouldFitInHalf(const PlanRequest &request,
   return fits(freer);
 }
 
+/// Whether shards of more states would do than were allowed.
+static bool wouldFitInShards(const PlanRequest &request, FitsRequest fits) {
+  PlanRequest freer = copyForTrial(request);
+  freer.shardStates = "auto";
+  return request.ranks > 1 && request.shardStates != "auto" &&
+         !request.deterministic && fits(freer);
+}
+
 std::string tts::findWayOut(const PlanRequest &request,
                             const PlanResult &smallest, bool hasMicroBatch,
                             FitsRequest fits) {
   std::string text = findPinned(request, hasMicroBatch, fits);
-  if (wouldFitInHalf(request, smallest, fits))
-    text +=
-        std::string(text.empty() ? "" : " or ") + "allow --half-storage=auto";
+  auto allow = [&](bool helps, llvm::StringRef flag) {
+    if (helps)
+      text += (text.empty() ? "allow " : " or allow ") + flag.str();
+  };
+  allow(wouldFitInHalf(request, smallest, fits), "--half-storage=auto");
+  allow(wouldFitInShards(request, fits), "--shard-states=auto");
   return text;
 }

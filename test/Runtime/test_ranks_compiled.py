@@ -23,9 +23,9 @@ def material(tmp_path_factory):
     return folder
 
 
-def train(folder, name, ranks, *flags):
+def train(folder, name, ranks, *flags, log=None):
     """Metrics of a run of `name`, which was compiled for so many ranks."""
-    log = folder / f"log-{name}"
+    log = log or folder / f"log-{name}"
     launch = [*MPIRUN, "-n", str(ranks)] if ranks > 1 else []
     done = run(
         *launch,

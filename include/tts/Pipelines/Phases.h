@@ -38,6 +38,7 @@ struct PipelineOptions {
   std::optional<int64_t> onlyBucket;
   /// Of the plan that lowerToMemory lowers.
   bool updateInBackward = false;
+  std::string stateSharding = "none";
   static constexpr int64_t kNoBucket = -2;
   /// Where each phase gets a timer, with its passes below it; or null.
   mlir::TimingScope *timing = nullptr;

@@ -15,6 +15,7 @@ namespace tts {
 struct ConsideredChoice {
   std::string precision;
   bool updateInBackward = false;
+  std::string stateSharding = "none";
   /// By bucket; `recomputedParts` are floating-point operations done again, as
   /// a part of those of a step without.
   llvm::SmallVector<int64_t> microBatches;
@@ -48,9 +49,13 @@ struct ConsideredChoice {
 /// What ranks exchange in one update, of each of them.
 struct Exchange {
   int64_t ranks = 1;
-  /// Sent while the gradients are summed, and how long that takes.
+  /// Sent once per update (gradients that are summed, parameters that are
+  /// gathered), and how long that takes.
   int64_t allReduceBytes = 0;
   double allReduceSeconds = 0;
+  /// Likewise in each micro-batch, where gradients or parameters are sharded.
+  int64_t microBatchBytes = 0;
+  double microBatchSeconds = 0;
   /// Held by the collective library outside the arena.
   int64_t bufferBytes = 0;
 };

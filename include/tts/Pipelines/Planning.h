@@ -33,6 +33,10 @@ struct PlanRequest {
   bool deterministic = false;
   /// Groups of shards that a rank sums apart.
   int64_t groupsOfRank() const;
+  /// Which states each of several ranks has shards of only: "none",
+  /// "optimizer", "gradients" as well, "parameters" as well, or "auto": none,
+  /// unless only with shards there is a plan.
+  std::string shardStates = "auto";
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
   /// To be answered besides, whatever the hardware offers.

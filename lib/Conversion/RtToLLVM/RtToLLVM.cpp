@@ -24,8 +24,9 @@ using namespace tts;
 namespace {
 
 /// What the runtime resolves by name.
-constexpr llvm::StringLiteral kLibraryFunctions[] = {"rt.gemm", "rt.conv1d",
-                                                     "rt.all_reduce"};
+constexpr llvm::StringLiteral kLibraryFunctions[] = {
+    "rt.gemm",  "rt.conv1d",         "rt.all_reduce",
+    "rt.shard", "rt.reduce_scatter", "rt.all_gather"};
 
 constexpr llvm::StringLiteral kProgramNames[] = TTS_PROGRAM_NAMES;
 

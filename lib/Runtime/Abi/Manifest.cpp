@@ -23,7 +23,7 @@ namespace {
 Slice readSlice(const Json &json, uint64_t arenaBytes, const std::string &owner,
                 uint64_t alignment = TTS_ARENA_ALIGNMENT) {
   Slice slice{json.at("offset").get<uint64_t>(),
-              json.at("size").get<uint64_t>()};
+              json.at("size").get<uint64_t>(), json.value("shard", false)};
   if (slice.offset % alignment != 0)
     damaged(owner + " is not aligned to " + std::to_string(alignment));
   if (slice.offset > arenaBytes || slice.size > arenaBytes - slice.offset)
@@ -31,8 +31,16 @@ Slice readSlice(const Json &json, uint64_t arenaBytes, const std::string &owner,
   return slice;
 }
 
+/// Bytes of a slice that holds all of a tensor, or a rank's shard of it.
+uint64_t bytesOf(const Tensor &tensor, TtsDType dtype, bool isShard,
+                 int ranks) {
+  uint64_t elements = uint64_t(tensor.elements());
+  return dtypeSize(dtype) *
+         (isShard ? shardElements(elements, ranks) : elements);
+}
+
 Tensor readTensor(const Json &json, uint64_t arenaBytes,
-                  const std::string &kind) {
+                  const std::string &kind, int ranks = 1) {
   Tensor tensor;
   tensor.name = json.at("name").get<std::string>();
   std::string owner = kind + " '" + tensor.name + "'";
@@ -52,25 +60,27 @@ Tensor readTensor(const Json &json, uint64_t arenaBytes,
   for (int64_t extent : tensor.shape)
     if (extent < 0)
       damaged(owner + " has a negative extent");
-  if (tensor.elements() * dtypeSize(tensor.dtype) != tensor.at.size)
+  if (bytesOf(tensor, tensor.dtype, tensor.at.isShard, ranks) != tensor.at.size)
     damaged(owner + " does not have the size of its shape");
   return tensor;
 }
 
-/// A parameter's gradient, moment or EMA: null or a slice as long as the value.
+/// A parameter's gradient, moment or EMA: null, or a slice as long as the value
+/// or as its shard.
 Slice readState(const Json &json, const char *key, const Tensor &value,
-                uint64_t arenaBytes) {
+                uint64_t arenaBytes, int ranks) {
   if (!json.contains(key) || json[key].is_null())
     return {};
   std::string owner = std::string(key) + " of '" + value.name + "'";
   Slice slice = readSlice(json[key], arenaBytes, owner);
-  if (slice.size != value.at.size)
+  if (slice.size != bytesOf(value, value.dtype, slice.isShard, ranks))
     damaged(owner + " does not have the size of its parameter");
   return slice;
 }
 
 /// The copy that programs of mixed precision read.
-void readHalfCopy(const Json &json, Parameter &p, uint64_t arenaBytes) {
+void readHalfCopy(const Json &json, Parameter &p, uint64_t arenaBytes,
+                  int ranks) {
   if (!json.contains("half_copy"))
     return;
   std::string owner = "half copy of '" + p.value.name + "'";
@@ -79,24 +89,26 @@ void readHalfCopy(const Json &json, Parameter &p, uint64_t arenaBytes) {
   if (!dtype || (*dtype != TTS_BF16 && *dtype != TTS_F16))
     damaged(owner + " is of no half type");
   p.halfDtype = *dtype;
-  if (p.value.dtype != TTS_F32 || p.halfCopy.size * 2 != p.value.at.size)
+  if (p.value.dtype != TTS_F32 ||
+      p.halfCopy.size !=
+          bytesOf(p.value, p.halfDtype, p.halfCopy.isShard, ranks))
     damaged(owner + " does not have half the size of its parameter");
 }
 
-Parameter readParameter(const Json &json, uint64_t arenaBytes) {
+Parameter readParameter(const Json &json, uint64_t arenaBytes, int ranks) {
   Parameter p;
-  p.value = readTensor(json, arenaBytes, "parameter");
+  p.value = readTensor(json, arenaBytes, "parameter", ranks);
   p.frozen = json.value("frozen", false);
   if (json.contains("init") && !json["init"].is_null()) {
     p.init.kind = json["init"].at("kind").get<std::string>();
     p.init.args = json["init"].value("args", std::vector<double>());
   }
-  p.gradient = readState(json, "gradient", p.value, arenaBytes);
-  p.moment1 = readState(json, "moment1", p.value, arenaBytes);
-  p.moment2 = readState(json, "moment2", p.value, arenaBytes);
-  p.ema = readState(json, "ema", p.value, arenaBytes);
-  p.next = readState(json, "next", p.value, arenaBytes);
-  readHalfCopy(json, p, arenaBytes);
+  p.gradient = readState(json, "gradient", p.value, arenaBytes, ranks);
+  p.moment1 = readState(json, "moment1", p.value, arenaBytes, ranks);
+  p.moment2 = readState(json, "moment2", p.value, arenaBytes, ranks);
+  p.ema = readState(json, "ema", p.value, arenaBytes, ranks);
+  p.next = readState(json, "next", p.value, arenaBytes, ranks);
+  readHalfCopy(json, p, arenaBytes, ranks);
   return p;
 }
 
@@ -157,7 +169,8 @@ int64_t Bucket::extent(const std::string &dim) const {
   return 0;
 }
 
-Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
+Manifest::Manifest(std::string_view text, uint64_t arenaBytes, int rank)
+    : rank(rank) {
   try {
     Json json = Json::parse(text);
     if (json.at("version").get<int>() != 1)
@@ -184,7 +197,7 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
     for (const Json &bucket : json.at("buckets"))
       buckets.push_back(readBucket(bucket, arenaBytes));
     for (const Json &parameter : json.at("parameters"))
-      parameters.push_back(readParameter(parameter, arenaBytes));
+      parameters.push_back(readParameter(parameter, arenaBytes, ranks));
     for (const Json &scalar : json.at("scalars"))
       scalars.push_back(readTensor(scalar, arenaBytes, "scalar"));
     for (const Json &loss : json.at("losses"))
@@ -200,6 +213,24 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes) {
   for (const Output &output : outputs)
     if (output.bucket >= buckets.size())
       damaged("output '" + output.tensor.name + "' has no bucket");
+}
+
+bool Manifest::hasShardedGradients() const {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const Parameter &p) { return p.gradient.isShard; });
+}
+
+bool Manifest::hasShardedParameters() const {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const Parameter &p) { return p.value.at.isShard; });
+}
+
+bool Manifest::hasShards() const {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const Parameter &p) {
+                       return p.value.at.isShard || p.moment1.isShard ||
+                              p.moment2.isShard || p.ema.isShard;
+                     });
 }
 
 const Tensor *Manifest::scalar(const std::string &name) const {

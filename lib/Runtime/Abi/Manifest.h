@@ -10,6 +10,7 @@
 #define TTS_RUNTIME_ABI_MANIFEST_H
 
 #include "Runtime/Abi/DType.h"
+#include "Runtime/Abi/Shard.h"
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ namespace tts::rt {
 struct Slice {
   uint64_t offset = 0;
   uint64_t size = 0;
+  bool isShard = false; ///< of a state, which the rank has a part of only
 
   explicit operator bool() const { return size != 0; }
 };
@@ -47,7 +49,7 @@ struct Parameter {
   Tensor value;
   bool frozen = false;
   Init init;
-  /// Dtype and shape of the value.
+  /// Dtype and shape of the value, or a shard of that.
   Slice gradient, moment1, moment2, ema;
   Slice next;     ///< of a state (running statistics): what update adopts
   Slice halfCopy; ///< the value rounded to halfDtype, or nothing
@@ -88,13 +90,26 @@ struct Defaults {
 };
 
 struct Manifest {
-  /// Parses the JSON and checks every offset against the arena.
-  Manifest(std::string_view json, uint64_t arenaBytes);
+  /// Parses the JSON and checks every offset against the arena, of which `rank`
+  /// has the shards.
+  Manifest(std::string_view json, uint64_t arenaBytes, int rank = 0);
+
+  /// The elements of the parameter that a slice of it holds.
+  Part partOf(const Parameter &parameter, const Slice &slice) const {
+    uint64_t elements = uint64_t(parameter.value.elements());
+    return slice.isShard ? shardOf(elements, rank, ranks) : Part{0, elements};
+  }
+  /// Whether there are states of which a rank has a part only: gradients or
+  /// parameters, or any. Ranks then exchange within each micro-batch of an
+  /// update or of evaluation, so all run as many.
+  bool hasShardedGradients() const;
+  bool hasShardedParameters() const;
+  bool hasShards() const;
 
   const Tensor *scalar(const std::string &name) const;
 
   int64_t batch = 0; ///< utterances of an update, over all ranks
-  int threads = 1, ranks = 1;
+  int threads = 1, ranks = 1, rank = 0;
   /// Groups of shards whose sums are added as a tree; 1 where the order of a
   /// sum may depend on the number of ranks.
   int groups = 1;

@@ -21,9 +21,9 @@ template <typename T> void addTo(void *to, const void *from, uint64_t count) {
 
 Pieces::Pieces(std::vector<Piece> list, TtsDType dtype)
     : pieces(std::move(list)), dtype(dtype), size(dtypeSize(dtype)) {
-  if (dtype != TTS_F32 && dtype != TTS_F64)
-    throw Error(Exit::Refused, "all-reduce",
-                std::string(dtypeName(dtype)) + " is not summed over ranks",
+  if (dtype == TTS_I32 || dtype == TTS_I64)
+    throw Error(Exit::Refused, "collective",
+                std::string(dtypeName(dtype)) + " is not sent to other ranks",
                 "recompile the model with this version of tts-compile");
   starts.push_back(0);
   for (const Piece &piece : pieces)
@@ -66,19 +66,23 @@ void Pieces::add(uint64_t first, uint64_t count, const void *in) const {
 }
 
 Ring::Ring(Transport &transport, Pieces all, void *staging,
-           uint64_t stagingBytes)
-    : transport(transport), pieces(std::move(all)),
+           uint64_t stagingBytes, std::vector<uint64_t> given)
+    : transport(transport), pieces(std::move(all)), bounds(std::move(given)),
       staging(static_cast<char *>(staging)),
       messageElements(stagingBytes / 4 / pieces.elementBytes()) {
   if (messageElements == 0)
-    throw Error(Exit::Refused, "all-reduce", "it has no room for messages",
+    throw Error(Exit::Refused, "collective", "it has no room for messages",
                 "recompile the model with this version of tts-compile");
+  uint64_t n = uint64_t(transport.ranks());
+  if (bounds.empty())
+    for (uint64_t r = 0; r <= n; ++r)
+      bounds.push_back(pieces.elements() * r / n);
 }
 
 Ring::Span Ring::chunk(int64_t index) const {
   uint64_t n = uint64_t(transport.ranks());
   uint64_t c = uint64_t((index % int64_t(n) + int64_t(n)) % int64_t(n));
-  return {pieces.elements() * c / n, pieces.elements() * (c + 1) / n};
+  return {bounds[c], bounds[c + 1]};
 }
 
 /// Sends a span to one rank and takes one from another, message by message; the
@@ -109,24 +113,33 @@ void Ring::pass(int to, Span out, int from, Span in, Take take) const {
   }
 }
 
-void Ring::allReduce() const {
-  int n = transport.ranks();
-  (n & (n - 1)) == 0 ? allReduceByHalves() : allReduceAround();
-}
-
-void Ring::allReduceAround() const {
+/// A chunk begins behind its rank and ends there, after all others.
+void Ring::reduceScatter() const {
   int n = transport.ranks(), rank = transport.rank();
-  int next = (rank + 1) % n, before = (rank + n - 1) % n;
   for (int step = 0; step + 1 < n; ++step)
-    pass(next, chunk(rank - step), before, chunk(rank - step - 1),
+    pass((rank + 1) % n, chunk(rank - step - 1), (rank + n - 1) % n,
+         chunk(rank - step - 2),
          [&](uint64_t first, uint64_t count, const void *in) {
            pieces.add(first, count, in);
          });
+}
+
+void Ring::allGather() const {
+  int n = transport.ranks(), rank = transport.rank();
   for (int step = 0; step + 1 < n; ++step)
-    pass(next, chunk(rank + 1 - step), before, chunk(rank - step),
+    pass((rank + 1) % n, chunk(rank - step), (rank + n - 1) % n,
+         chunk(rank - step - 1),
          [&](uint64_t first, uint64_t count, const void *in) {
            pieces.copyIn(first, count, in);
          });
+}
+
+void Ring::allReduce() const {
+  int n = transport.ranks();
+  if ((n & (n - 1)) == 0)
+    return allReduceByHalves();
+  reduceScatter();
+  allGather();
 }
 
 void Ring::allReduceByHalves() const {

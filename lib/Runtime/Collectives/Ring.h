@@ -1,12 +1,13 @@
 //===- Ring.h - sums over ranks in a ring --------------------------------===//
 //
-// Reduce-scatter, then all-gather around a ring: each rank sends 2 (N-1)/N of
-// the bytes, which no all-reduce can undercut (Patarasuk and Yuan, Bandwidth
-// optimal all-reduce algorithms for clusters of workstations, JPDC 69, 2009).
-// Where the number of ranks is a power of two, they halve the vector with the
-// rank N/2 away, its half with the one N/4 away… and double it back: the same
-// bytes in log2 N rounds (Thakur, Rabenseifner and Gropp, Optimization of
-// collective communication operations in MPICH, IJHPCA 19, 2005), and a sum
+// Reduce-scatter and all-gather around a ring: in each of them a rank sends
+// (N-1)/N of the bytes, together 2 (N-1)/N, which no all-reduce can undercut
+// (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of
+// workstations, JPDC 69, 2009).
+// Where the number of ranks is a power of two, an all-reduce halves the vector
+// with the rank N/2 away, its half with the one N/4 away… and doubles it back:
+// the same bytes in log2 N rounds (Thakur, Rabenseifner and Gropp, Optimization
+// of collective communication operations in MPICH, IJHPCA 19, 2005), and a sum
 // whose tree two ranks and four have in common.
 // Every rank ends with the same bits: an element is summed in one place, and
 // then copied. Allocates nothing after it was made.
@@ -50,10 +51,16 @@ private:
 
 class Ring {
 public:
-  /// `staging` holds two messages out and two in.
+  /// `staging` holds two messages out and two in. Rank r's chunk of the vector
+  /// is [bounds[r], bounds[r + 1]); without bounds all are equal.
   Ring(Transport &transport, Pieces pieces, void *staging,
-       uint64_t stagingBytes);
+       uint64_t stagingBytes, std::vector<uint64_t> bounds = {});
 
+  /// Every element of this rank's chunk becomes its sum over all ranks; the
+  /// others' chunks are used up.
+  void reduceScatter() const;
+  /// Every chunk becomes what the rank has there whose it is.
+  void allGather() const;
   /// Every element becomes its sum over all ranks.
   void allReduce() const;
 
@@ -63,13 +70,13 @@ private:
     uint64_t size() const { return end - first; }
   };
   Span chunk(int64_t index) const;
-  void allReduceAround() const;
   void allReduceByHalves() const;
   template <typename Take>
   void pass(int to, Span out, int from, Span in, Take take) const;
 
   Transport &transport;
   Pieces pieces;
+  std::vector<uint64_t> bounds; ///< of chunks, and the end
   char *staging;
   uint64_t messageElements;
 };

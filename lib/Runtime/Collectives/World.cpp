@@ -46,6 +46,11 @@ void World::sum(double *values, size_t count) {
       values[i] += all[r * count + i];
 }
 
+double World::maximum(double value) {
+  const double *all = gather(&value, 1);
+  return *std::max_element(all, all + ranks());
+}
+
 void World::meet() {
   double nothing = 0;
   sum(&nothing, 1);

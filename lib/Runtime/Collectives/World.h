@@ -28,6 +28,8 @@ public:
   /// bits everywhere. While their number is even, a rank and the one half of
   /// them away first, as the gradients are.
   void sum(double *values, size_t count);
+  /// The largest of the ranks' values.
+  double maximum(double value);
   /// The values of all ranks, rank by rank; valid until the next call.
   double *gather(const double *values, size_t count);
   /// Returns when all ranks have come here.

@@ -44,6 +44,13 @@ File File::openToWrite(const std::string &path) {
   return File(path, fd);
 }
 
+File File::openToUpdate(const std::string &path) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    failToWrite(path, errno);
+  return File(path, fd);
+}
+
 File File::openToAppend(const std::string &path) {
   int fd =
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

@@ -22,6 +22,8 @@ public:
   static File openToRead(const std::string &path);
   /// Creates or empties for writing; failure is Exit::CannotContinue.
   static File openToWrite(const std::string &path);
+  /// Opens one that another process made, to write into it.
+  static File openToUpdate(const std::string &path);
   /// Opens at the end for appending, creating it if needed.
   static File openToAppend(const std::string &path);
 

@@ -236,4 +236,9 @@ void Loader::fill(const HostBatch &batch, size_t i, const Arena &arena) const {
               });
 }
 
+void Loader::fillEmpty(uint32_t bucket, const Arena &arena) const {
+  inputs.fill(arena, bucket, nullptr, 0,
+              [](uint32_t, size_t) -> const char * { return nullptr; });
+}
+
 } // namespace tts::rt

@@ -49,6 +49,8 @@ public:
   const HostBatch &read(const uint32_t *utterances, size_t count);
   /// Fills the inputs of micro-batch i.
   void fill(const HostBatch &batch, size_t i, const Arena &arena) const;
+  /// Fills the inputs of a bucket with no utterance at all.
+  void fillEmpty(uint32_t bucket, const Arena &arena) const;
 
   /// The share's part of the validation split by groups, ordered so that few
   /// micro-batches are partial.

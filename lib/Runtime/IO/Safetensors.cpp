@@ -45,13 +45,14 @@ StoredTensor readEntry(const File &file, const std::string &name,
 }
 
 template <typename From, typename To>
-void convert(const File &file, const StoredTensor &tensor, void *data) {
+void convert(const File &file, const StoredTensor &tensor, uint64_t first,
+             uint64_t count, void *data) {
   From chunk[512];
-  uint64_t count = tensor.size / sizeof(From);
   To *to = static_cast<To *>(data);
   for (uint64_t i = 0; i < count; i += 512) {
     uint64_t n = std::min<uint64_t>(512, count - i);
-    file.readAt(chunk, n * sizeof(From), tensor.offset + i * sizeof(From));
+    file.readAt(chunk, n * sizeof(From),
+                tensor.offset + (first + i) * sizeof(From));
     for (uint64_t j = 0; j < n; ++j)
       to[i + j] = To(chunk[j]);
   }
@@ -90,12 +91,19 @@ SafetensorsHeader readSafetensorsHeader(const File &file) {
 
 void readTensorAs(const File &file, const StoredTensor &tensor, TtsDType dtype,
                   void *data) {
+  uint64_t size = tensor.dtype ? dtypeSize(*tensor.dtype) : 1;
+  readPartAs(file, tensor, dtype, 0, tensor.size / size, data);
+}
+
+void readPartAs(const File &file, const StoredTensor &tensor, TtsDType dtype,
+                uint64_t first, uint64_t count, void *data) {
   if (tensor.dtype == dtype)
-    return file.readAt(data, tensor.size, tensor.offset);
+    return file.readAt(data, count * dtypeSize(dtype),
+                       tensor.offset + first * dtypeSize(dtype));
   if (tensor.dtype == TTS_F32 && dtype == TTS_F64)
-    return convert<float, double>(file, tensor, data);
+    return convert<float, double>(file, tensor, first, count, data);
   if (tensor.dtype == TTS_F64 && dtype == TTS_F32)
-    return convert<double, float>(file, tensor, data);
+    return convert<double, float>(file, tensor, first, count, data);
   throw Error(Exit::BadInput, file.path(),
               "tensor '" + tensor.name + "' has not the dtype " +
                   dtypeName(dtype),
@@ -111,6 +119,18 @@ size_t SafetensorsLayout::add(const std::string &name, TtsDType dtype,
   parts.push_back({name, dtype, shape, end, size, data});
   end += size;
   return parts.size() - 1;
+}
+
+size_t SafetensorsLayout::addPart(const std::string &name, TtsDType dtype,
+                                  const std::vector<int64_t> &shape,
+                                  const void *data, uint64_t first,
+                                  uint64_t count) {
+  size_t index = add(name, dtype, shape, data);
+  Part &part = parts[index];
+  part.isPart = true;
+  part.dataBegin = first * dtypeSize(dtype);
+  part.dataSize = count * dtypeSize(dtype);
+  return index;
 }
 
 void SafetensorsLayout::close() {
@@ -130,6 +150,27 @@ void SafetensorsLayout::writeTo(File &file) const {
   writeHeader(file);
   for (const Part &part : parts)
     file.write(part.data, part.size);
+}
+
+bool SafetensorsLayout::hasParts() const {
+  for (const Part &part : parts)
+    if (part.isPart)
+      return true;
+  return false;
+}
+
+void SafetensorsLayout::writeParts(File &file) const {
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].isPart && parts[i].dataSize)
+      file.writeAt(parts[i].data, parts[i].dataSize,
+                   offset(i) + parts[i].dataBegin);
+}
+
+void SafetensorsLayout::writeWholes(File &file) const {
+  file.writeAt(header.data(), header.size(), 0);
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].isPart)
+      file.writeAt(parts[i].data, parts[i].size, offset(i));
 }
 
 } // namespace tts::rt

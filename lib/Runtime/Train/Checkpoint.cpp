@@ -91,12 +91,17 @@ RunState parseState(const std::string &path) {
 } // namespace
 
 Checkpoints::Checkpoints(const std::string &directory, const Manifest &manifest,
-                         const Arena &arena, int64_t keep)
-    : directory(directory), keep(keep) {
+                         const Arena &arena, int64_t keep, World &world)
+    : directory(directory), keep(keep), world(world),
+      isShared(manifest.hasShards()) {
   for (const Parameter &p : manifest.parameters) {
     auto add = [&](SafetensorsLayout &layout, const std::string &prefix,
                    Slice slice) {
-      if (slice)
+      Part part = manifest.partOf(p, slice);
+      if (slice && slice.isShard)
+        layout.addPart(prefix + p.value.name, p.value.dtype, p.value.shape,
+                       arena.at(slice.offset), part.first, part.count);
+      else if (slice)
         layout.add(prefix + p.value.name, p.value.dtype, p.value.shape,
                    arena.at(slice.offset));
       return bool(slice);
@@ -109,6 +114,12 @@ Checkpoints::Checkpoints(const std::string &directory, const Manifest &manifest,
   model.close();
   optimizer.close();
   ema.close();
+  if (isFirst())
+    openDirectory();
+  steps.reserve(steps.size() + size_t(std::min<int64_t>(keep, 1 << 20)) + 2);
+}
+
+void Checkpoints::openDirectory() {
   makeDirectories(directory);
   for (const auto &entry : fs::directory_iterator(directory)) {
     std::string name = entry.path().filename();
@@ -122,7 +133,6 @@ Checkpoints::Checkpoints(const std::string &directory, const Manifest &manifest,
     }
   }
   std::sort(steps.begin(), steps.end());
-  steps.reserve(steps.size() + size_t(std::min<int64_t>(keep, 1 << 20)) + 2);
 }
 
 std::string Checkpoints::path(const char *prefix, int64_t step) const {
@@ -134,7 +144,7 @@ std::string Checkpoints::path(const char *prefix, int64_t step) const {
 void Checkpoints::writeFiles(const std::string &folder, const RunState &state) {
   auto write = [&](const char *name, const SafetensorsLayout &layout) {
     File file = File::openToWrite(folder + "/" + name);
-    layout.writeTo(file);
+    layout.writeWholes(file);
     file.syncAndClose();
   };
   write(files[0], model);
@@ -142,15 +152,34 @@ void Checkpoints::writeFiles(const std::string &folder, const RunState &state) {
     write(files[1], optimizer);
   if (hasEma)
     write(files[2], ema);
+  meet(); // the others know now that the files are there
+  writeOwnParts(folder);
   File file = File::openToWrite(folder + "/" + files[3]);
   file.write(stateText(state));
   file.syncAndClose();
   syncDirectory(folder);
 }
 
+/// The first goes on when all have come to the end.
+void Checkpoints::writeOwnParts(const std::string &folder) {
+  const SafetensorsLayout *layouts[] = {&model, &optimizer, &ema};
+  for (size_t i = 0; i < std::size(layouts); ++i) {
+    if (!layouts[i]->hasParts())
+      continue;
+    File file = File::openToUpdate(folder + "/" + files[i]);
+    layouts[i]->writeParts(file);
+    file.syncAndClose();
+  }
+  meet();
+}
+
 void Checkpoints::writeWhole(const std::string &target, const RunState &state) {
   size_t slash = target.rfind('/');
   std::string beside = directory + "/." + target.substr(slash + 1) + ".tmp";
+  if (!isFirst()) {
+    meet();
+    return writeOwnParts(beside);
+  }
   if (mkdir(beside.c_str(), 0755) != 0 && errno != EEXIST)
     cannotWrite(beside);
   try {
@@ -183,7 +212,8 @@ void Checkpoints::save(const RunState &state) {
   steps.push_back(state.step);
   std::sort(steps.begin(), steps.end());
   // Never the one just written, even where later ones lie around.
-  for (size_t i = 0; int64_t(steps.size()) > keep && i < steps.size();) {
+  for (size_t i = 0;
+       isFirst() && int64_t(steps.size()) > keep && i < steps.size();) {
     if (steps[i] == state.step) {
       ++i;
       continue;
@@ -198,6 +228,8 @@ void Checkpoints::save(const RunState &state) {
 void Checkpoints::saveBest(const RunState &state) {
   std::string target = path("best-", state.step);
   writeWhole(target, state);
+  if (!isFirst())
+    return;
   std::string link = directory + "/.best.tmp";
   unlink(link.c_str());
   if (symlink(target.c_str() + target.rfind('/') + 1, link.c_str()) != 0)

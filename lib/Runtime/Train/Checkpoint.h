@@ -4,6 +4,8 @@
 // optimizer.safetensors (moment1.*, moment2.*), ema.safetensors, state.json.
 // Written beside, flushed, renamed: it is there whole or not at all. It names
 // no time, host, path, bucket or micro-batch: any plan of the model loads it.
+// Where ranks have shards of a state, each writes its own into the file that
+// the first made; the first renames when all have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +13,7 @@
 #define TTS_RUNTIME_TRAIN_CHECKPOINT_H
 
 #include "Runtime/Abi/Manifest.h"
+#include "Runtime/Collectives/World.h"
 #include "Runtime/IO/Order.h"
 #include "Runtime/IO/Safetensors.h"
 #include "Runtime/Memory/Arena.h"
@@ -33,9 +36,10 @@ struct RunState {
 class Checkpoints {
 public:
   /// Lays the files out, lists what the directory has and clears what a killed
-  /// run left half-written.
+  /// run left half-written. With shards every rank has one of these, and they
+  /// save together; else the first alone.
   Checkpoints(const std::string &directory, const Manifest &manifest,
-              const Arena &arena, int64_t keep);
+              const Arena &arena, int64_t keep, World &world);
 
   bool empty() const { return steps.empty(); }
   /// Writes step-…, then removes the oldest beyond `keep`.
@@ -46,13 +50,22 @@ public:
   std::string pathOf(int64_t step) const { return path("step-", step); }
 
 private:
+  void openDirectory();
+  bool isFirst() const { return world.isFirst(); }
+  void meet() {
+    if (isShared)
+      world.meet();
+  }
   std::string path(const char *prefix, int64_t step) const;
+  void writeOwnParts(const std::string &folder);
   void writeWhole(const std::string &target, const RunState &state);
   void writeFiles(const std::string &folder, const RunState &state);
   void remove(const std::string &folder) const;
 
   std::string directory;
   int64_t keep;
+  World &world;
+  bool isShared; ///< all ranks save together
   SafetensorsLayout model, optimizer, ema;
   bool hasOptimizer = false, hasEma = false;
   std::vector<int64_t> steps; ///< ascending

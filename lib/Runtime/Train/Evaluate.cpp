@@ -31,25 +31,44 @@ static void addOverRanks(World &world, Evaluation &result) {
   result.utterances = uint64_t(utterances);
 }
 
+/// One micro-batch; adds its losses, then its denominators.
+static void evaluateOne(Model &model, uint32_t bucket, double *sums) {
+  model.run(TTS_PROGRAM_EVAL, bucket);
+  size_t losses = model.losses.size();
+  for (size_t l = 0; l < losses; ++l) {
+    sums[l] += model.readScalar(*model.losses[l].sum);
+    sums[losses + l] += model.readScalar(*model.losses[l].denominator);
+  }
+}
+
 /// Adds losses, then denominators, to `sums`; returns how many utterances.
 static uint64_t evaluateGroup(Model &model, Loader &loader,
                               const std::vector<uint32_t> &utterances,
                               double *sums, const Ran &ran) {
-  size_t part = size_t(model.manifest.batch), losses = model.losses.size();
+  // The most of any rank, where they exchange parameters in each micro-batch.
+  bool together = model.world && model.manifest.hasShardedParameters();
+  auto most = [&](size_t own) {
+    return together ? size_t(model.world->maximum(double(own))) : own;
+  };
+  size_t part = size_t(model.manifest.batch), size = utterances.size();
+  size_t parts = most((size + part - 1) / part);
   uint64_t done = 0;
-  for (size_t first = 0; first < utterances.size(); first += part) {
-    const HostBatch &batch = loader.read(
-        utterances.data() + first, std::min(part, utterances.size() - first));
-    for (size_t i = 0; i < batch.microBatches.size(); ++i) {
-      loader.fill(batch, i, model.arena);
-      model.run(TTS_PROGRAM_EVAL, batch.microBatches[i].bucket);
-      for (size_t l = 0; l < losses; ++l) {
-        sums[l] += model.readScalar(*model.losses[l].sum);
-        sums[losses + l] += model.readScalar(*model.losses[l].denominator);
-      }
-      done += batch.microBatches[i].count;
+  for (size_t p = 0; p < parts; ++p) {
+    size_t first = std::min(p * part, size);
+    size_t taken = std::min(part, size - first);
+    const HostBatch *batch =
+        taken ? &loader.read(utterances.data() + first, taken) : nullptr;
+    size_t count = batch ? batch->microBatches.size() : 0, all = most(count);
+    for (size_t i = 0; i < count; ++i) {
+      loader.fill(*batch, i, model.arena);
+      evaluateOne(model, batch->microBatches[i].bucket, sums);
+      done += batch->microBatches[i].count;
       if (ran)
-        ran(batch, i);
+        ran(*batch, i);
+    }
+    for (size_t i = count; i < all; ++i) { // of no utterance, of any bucket
+      loader.fillEmpty(0, model.arena);
+      evaluateOne(model, 0, sums);
     }
   }
   return done;

@@ -114,21 +114,26 @@ Block valuesOf(const Parameter &p, uint64_t seed) {
   wrong(p, "init '" + kind + "' is unknown");
 }
 
+/// Whole blocks are drawn, whatever part of them is here: a shard begins where
+/// it must.
 template <typename T>
-void fill(const Parameter &p, const Arena &arena, const Block &values,
-          int threads) {
+void fill(const Parameter &p, Part part, const Arena &arena,
+          const Block &values, int threads) {
   T *data = reinterpret_cast<T *>(arena.at(p.value.at.offset));
-  uint64_t elements = uint64_t(p.value.elements());
-  int64_t blocks = int64_t((elements + blockElements - 1) / blockElements);
+  uint64_t end = part.first + part.count;
+  int64_t firstBlock = int64_t(part.first / blockElements);
+  int64_t blocks =
+      int64_t((end + blockElements - 1) / blockElements) - firstBlock;
   // A few blocks take less than waking the threads.
 #pragma omp parallel for schedule(static) num_threads(threads) if (blocks > 4)
   for (int64_t block = 0; block < blocks; ++block) {
     double drawn[blockElements];
-    uint64_t first = uint64_t(block) * blockElements;
-    values(first, drawn);
-    for (uint64_t i = 0, n = std::min(blockElements, elements - first); i < n;
+    uint64_t start = uint64_t(firstBlock + block) * blockElements;
+    values(start, drawn);
+    uint64_t from = std::max(start, part.first);
+    for (uint64_t i = from, n = std::min(start + blockElements, end); i < n;
          ++i)
-      data[first + i] = T(drawn[i]);
+      data[i - part.first] = T(drawn[i - start]);
   }
 }
 
@@ -138,10 +143,11 @@ void initializeParameters(const Manifest &manifest, const Arena &arena,
                           uint64_t seed) {
   for (const Parameter &p : manifest.parameters) {
     Block values = valuesOf(p, seed);
+    Part part = manifest.partOf(p, p.value.at);
     if (p.value.dtype == TTS_F32)
-      fill<float>(p, arena, values, manifest.threads);
+      fill<float>(p, part, arena, values, manifest.threads);
     else if (p.value.dtype == TTS_F64)
-      fill<double>(p, arena, values, manifest.threads);
+      fill<double>(p, part, arena, values, manifest.threads);
     else
       wrong(p, std::string("first values of dtype ") +
                    dtypeName(p.value.dtype) + " cannot be drawn");
@@ -153,7 +159,8 @@ void initializeParameters(const Manifest &manifest, const Arena &arena,
 void refreshHalfCopy(const Parameter &p, const Arena &arena) {
   if (p.halfCopy)
     convertFloats(p.halfDtype, arena.at(p.halfCopy.offset), TTS_F32,
-                  arena.at(p.value.at.offset), p.value.elements());
+                  arena.at(p.value.at.offset),
+                  int64_t(p.halfCopy.size / dtypeSize(p.halfDtype)));
 }
 
 void refreshHalfCopies(const Manifest &manifest, const Arena &arena) {
@@ -171,9 +178,13 @@ void resetStates(const Manifest &manifest, const Arena &arena) {
     for (Slice state : {p.gradient, p.moment1, p.moment2})
       if (state)
         std::memset(arena.at(state.offset), 0, state.size);
-    if (p.ema)
-      std::memcpy(arena.at(p.ema.offset), arena.at(p.value.at.offset),
-                  p.ema.size);
+    if (!p.ema)
+      continue;
+    uint64_t size = dtypeSize(p.value.dtype);
+    Part own = manifest.partOf(p, p.ema);
+    uint64_t before = own.first - manifest.partOf(p, p.value.at).first;
+    std::memcpy(arena.at(p.ema.offset),
+                arena.at(p.value.at.offset) + before * size, own.count * size);
   }
 }
 

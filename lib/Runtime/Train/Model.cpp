@@ -30,7 +30,8 @@ bool isPerBucket(TtsProgramKind kind) {
 
 Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels,
              World *world)
-    : table(blob, blobBytes), manifest(table.manifest(), table.arenaBytes()),
+    : table(blob, blobBytes),
+      manifest(table.manifest(), table.arenaBytes(), world ? world->rank() : 0),
       arena(table.arenaBytes(), manifest.threads),
       executor(table, kernels, arena, manifest.threads, world), world(world) {
   size_t buckets = manifest.buckets.size();
@@ -94,6 +95,13 @@ void Model::run(TtsProgramKind kind, uint32_t bucket) {
   executor.run(program);
 }
 
+/// A shard is flat, padding and all.
+static Tensor asHeld(Tensor tensor) {
+  if (tensor.at.isShard)
+    tensor.shape = {int64_t(tensor.at.size / dtypeSize(tensor.dtype))};
+  return tensor;
+}
+
 Tensor Model::find(const std::string &name, uint32_t bucket) const {
   auto missing = [&]() -> Tensor {
     throw Error(Exit::BadInput, "tensor '" + name + "'", "there is none",
@@ -110,7 +118,7 @@ Tensor Model::find(const std::string &name, uint32_t bucket) const {
     return nullptr;
   };
   if (const Parameter *p = parameter(name))
-    return p->value;
+    return asHeld(p->value);
 
   size_t colon = name.find(':');
   if (colon == std::string::npos)
@@ -147,7 +155,7 @@ Tensor Model::find(const std::string &name, uint32_t bucket) const {
       tensor.dtype = p->halfDtype;
     }
     if (tensor.at)
-      return tensor;
+      return asHeld(tensor);
   }
   return missing();
 }

@@ -76,7 +76,8 @@ Replicas::Replicas(const Model &model)
     : world(model.world), threads(model.manifest.threads) {
   constexpr uint64_t most = 1 << 20;
   for (const Parameter &p : model.manifest.parameters)
-    for (uint64_t at = 0; world && at < p.value.at.size; at += most)
+    for (uint64_t at = 0; world && !p.value.at.isShard && at < p.value.at.size;
+         at += most)
       blocks.push_back({model.arena.at(p.value.at.offset + at),
                         std::min(most, p.value.at.size - at), 0});
 }

@@ -1,6 +1,7 @@
 //===- Replicas.h - are the ranks' parameters still the same? -------------===//
 //
-// Every rank holds all parameters and updates them itself, from the same sums:
+// Every rank holds all parameters (but those that are sharded) and updates them
+// from the same sums, or gets them from the others:
 // they stay the same to the bit, unless memory, a library or this program is at
 // fault. A checksum of their bytes goes round after every update, so that such
 // a fault ends the run before anything of it is saved.

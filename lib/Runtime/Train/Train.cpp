@@ -65,9 +65,11 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
   if (options.evalEvery || options.evaluate)
     checkEvaluable(model, corpus);
   bool trains = !options.evaluate && options.dumpOrder.empty();
-  if (trains && !options.checkpointDir.empty() && world.isFirst()) {
-    checkpoints = std::make_unique<Checkpoints>(
-        options.checkpointDir, model.manifest, model.arena, options.keep);
+  if (trains && !options.checkpointDir.empty() &&
+      (world.isFirst() || model.manifest.hasShards())) {
+    checkpoints =
+        std::make_unique<Checkpoints>(options.checkpointDir, model.manifest,
+                                      model.arena, options.keep, world);
     if (!options.resume && !checkpoints->empty())
       throw Error(Exit::BadUsage, "--checkpoint-dir",
                   options.checkpointDir + " holds another run's checkpoints",
@@ -180,12 +182,19 @@ void Run::oneUpdate() {
   buckets.clear();
   for (const MicroBatch &micro : batch.microBatches)
     buckets.push_back(micro.bucket);
+  // All run as many: empty ones, of the bucket that takes least.
+  if (model.manifest.hasShardedGradients())
+    buckets.resize(size_t(world.maximum(double(buckets.size()))), 0);
   int64_t step = state.step + 1;
   MicroBatches micro{
       buckets.data(), buckets.size(),
-      [&](size_t i) { loader->fill(batch, i, model.arena); },
+      [&](size_t i) {
+        i < batch.microBatches.size()
+            ? loader->fill(batch, i, model.arena)
+            : loader->fillEmpty(buckets[i], model.arena);
+      },
       [&](size_t done) { progress->microBatch(step, done, buckets.size()); },
-      &batch.groupEnds};
+      model.manifest.hasShardedGradients() ? nullptr : &batch.groupEnds};
   double lr = schedule.rate(step);
   UpdateScalars scalars{state.seed, step, lr, options.weightDecay};
   int64_t skipped =
@@ -274,7 +283,13 @@ void Run::validate() {
 }
 
 void Run::save() {
-  if (checkpoints && checkpoints->lastSaved() != state.step)
+  bool isDue = checkpoints && checkpoints->lastSaved() != state.step;
+  if (model.manifest.hasShards()) { // all save, where the first wants to
+    double wish = isDue && world.isFirst();
+    world.sum(&wish, 1);
+    isDue = checkpoints && wish > 0;
+  }
+  if (isDue)
     checkpoints->save(state);
 }
 

@@ -13,11 +13,12 @@ namespace tts::rt {
 
 namespace {
 
-/// Where each wanted tensor goes.
+/// Where each wanted tensor goes, or the part of it that is here.
 struct Wanted {
   std::string name;
   const Tensor *like;
   uint64_t offset;
+  Part part;
 };
 
 std::string shapeText(const std::vector<int64_t> &shape) {
@@ -49,8 +50,8 @@ size_t loadAll(const File &file, const std::vector<Wanted> &wanted,
     found.push_back(it->second);
   }
   for (size_t i = 0; i < wanted.size(); ++i)
-    readTensorAs(file, *found[i], wanted[i].like->dtype,
-                 arena.at(wanted[i].offset));
+    readPartAs(file, *found[i], wanted[i].like->dtype, wanted[i].part.first,
+               wanted[i].part.count, arena.at(wanted[i].offset));
   return header.tensors.size() - wanted.size();
 }
 
@@ -60,7 +61,8 @@ size_t loadWeights(const Manifest &manifest, const Arena &arena,
                    const std::string &path) {
   std::vector<Wanted> wanted;
   for (const Parameter &p : manifest.parameters)
-    wanted.push_back({p.value.name, &p.value, p.value.at.offset});
+    wanted.push_back({p.value.name, &p.value, p.value.at.offset,
+                      manifest.partOf(p, p.value.at)});
   size_t others = loadAll(File::openToRead(path), wanted, arena);
   refreshHalfCopies(manifest, arena);
   return others;
@@ -72,7 +74,8 @@ size_t loadStates(const Manifest &manifest, const Arena &arena,
   std::vector<Wanted> wanted;
   for (const Parameter &p : manifest.parameters)
     if (p.*state)
-      wanted.push_back({prefix + p.value.name, &p.value, (p.*state).offset});
+      wanted.push_back({prefix + p.value.name, &p.value, (p.*state).offset,
+                        manifest.partOf(p, p.*state)});
   return loadAll(file, wanted, arena);
 }
 

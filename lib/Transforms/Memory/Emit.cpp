@@ -140,6 +140,12 @@ private:
       return emitConv1d(program, conv);
     if (auto reduce = dyn_cast<rt::AllReduceOp>(op))
       return emitAllReduce(program, reduce);
+    if (auto shard = dyn_cast<rt::ShardOp>(op))
+      return emitShards(program, shard, "rt.shard", shard.getRanks());
+    if (auto gather = dyn_cast<rt::AllGatherOp>(op))
+      return emitShards(program, gather, "rt.all_gather", gather.getRanks());
+    if (auto scatter = dyn_cast<rt::ReduceScatterOp>(op))
+      return emitReduceScatter(program, scatter);
     auto launch = cast<rt::LaunchOp>(op);
     SmallVector<Attribute> operands;
     for (auto [index, operand] : llvm::enumerate(launch.getOperands())) {
@@ -217,6 +223,27 @@ private:
       operands.push_back(getWhole(program, value, TTS_READ_WRITE));
     addScratch(program, reduce, operands);
     create(reduce.getLoc(), "rt.all_reduce", operands, {});
+  }
+
+  /// What is read, then what is made of it.
+  void emitShards(Program &program, Operation *op, StringRef function,
+                  uint64_t ranks) {
+    SmallVector<Attribute> operands;
+    for (Value value : op->getOperands())
+      operands.push_back(getWhole(program, value, TTS_READ));
+    for (Value value : op->getResults())
+      operands.push_back(getWhole(program, value, TTS_WRITE));
+    addScratch(program, op, operands);
+    create(op->getLoc(), function, operands, {int64_t(ranks)});
+  }
+
+  void emitReduceScatter(Program &program, rt::ReduceScatterOp scatter) {
+    SmallVector<Attribute> operands;
+    for (Value value : scatter.getOperands())
+      operands.push_back(getWhole(program, value, TTS_READ_WRITE));
+    addScratch(program, scatter, operands);
+    create(scatter.getLoc(), "rt.reduce_scatter", operands,
+           {int64_t(scatter.getRanks()), !scatter.getAccumulators().empty()});
   }
 
   /// The bytes of scratch of a library call, which become its last operand;

@@ -47,8 +47,13 @@ private:
   }
 
   Fields tensor(StringRef name, RankedTensorType type, int64_t offset) {
+    return tensor(name, type, type.getShape(), offset);
+  }
+
+  Fields tensor(StringRef name, RankedTensorType type,
+                ArrayRef<int64_t> extents, int64_t offset) {
     SmallVector<Attribute> shape;
-    for (int64_t size : type.getShape())
+    for (int64_t size : extents)
       shape.push_back(integer(size));
     return {named("name", b.getStringAttr(name)),
             named("dtype", b.getStringAttr(getDType(type.getElementType()))),
@@ -62,8 +67,15 @@ private:
     auto it = persistent.find({role, name});
     if (it == persistent.end())
       return b.getUnitAttr(); // JSON null
-    return b.getDictionaryAttr({named("offset", integer(it->second->offset)),
-                                named("size", integer(it->second->size))});
+    Fields fields = {named("offset", integer(it->second->offset)),
+                     named("size", integer(it->second->size))};
+    noteShard(*it->second, fields);
+    return b.getDictionaryAttr(fields);
+  }
+
+  void noteShard(const Storage &storage, Fields &fields) {
+    if (storage.shardOf)
+      fields.push_back(named("shard", b.getBoolAttr(true)));
   }
 
   /// {offset, size, dtype} of the half copy of parameter `name`, or nothing.
@@ -72,10 +84,11 @@ private:
     if (it == persistent.end())
       return {};
     Type element = it->second->type.getElementType();
-    return b.getDictionaryAttr(
-        {named("dtype", b.getStringAttr(getDType(element))),
-         named("offset", integer(it->second->offset)),
-         named("size", integer(it->second->size))});
+    Fields fields = {named("dtype", b.getStringAttr(getDType(element))),
+                     named("offset", integer(it->second->offset)),
+                     named("size", integer(it->second->size))};
+    noteShard(*it->second, fields);
+    return b.getDictionaryAttr(fields);
   }
 
   /// By parameter: what the first program that has it says beside its name.
@@ -109,7 +122,11 @@ private:
       if (role != Role::Parameter)
         continue;
       DictionaryAttr argument = arguments.lookup(name);
-      Fields fields = tensor(name, storage->type, storage->offset);
+      Fields fields = tensor(name, storage->type,
+                             storage->shardOf ? storage->shardOf.asArrayRef()
+                                              : storage->type.getShape(),
+                             storage->offset);
+      noteShard(*storage, fields);
       fields.push_back(named(
           "frozen", b.getBoolAttr(argument && argument.contains(kFrozenAttr))));
       fields.push_back(named("init", buildInit(argument)));

@@ -16,7 +16,8 @@ int64_t memory::getBytes(RankedTensorType type) {
 bool memory::isView(Operation *op) { return isa<rt::AliasOp, rt::SliceOp>(op); }
 
 bool memory::isEntry(Operation *op) {
-  return isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::AllReduceOp>(op);
+  return isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::AllReduceOp,
+             rt::ShardOp, rt::ReduceScatterOp, rt::AllGatherOp>(op);
 }
 
 Value memory::getOverwritten(Operation *op, unsigned index) {
@@ -26,6 +27,9 @@ Value memory::getOverwritten(Operation *op, unsigned index) {
     return conv.getC();
   if (auto reduce = dyn_cast<rt::AllReduceOp>(op))
     return reduce.getValues()[index];
+  if (auto scatter = dyn_cast<rt::ReduceScatterOp>(op))
+    return scatter.getAccumulators().empty() ? scatter.getValues()[index]
+                                             : scatter.getAccumulators()[index];
   if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     int64_t operand = launch.getTied()[index];
     return operand < 0 ? Value() : launch.getOperands()[operand];
@@ -99,17 +103,20 @@ Storage *StorageTable::getBound(Program &program, Role role, StringAttr name,
 
 LogicalResult StorageTable::assignArguments(Program &program) {
   for (BlockArgument argument : program.func.getArguments()) {
-    auto [role, name] =
-        getRole(program.func.getArgAttrDict(argument.getArgNumber()));
+    DictionaryAttr attributes =
+        program.func.getArgAttrDict(argument.getArgNumber());
+    auto [role, name] = getRole(attributes);
     if (role == Role::None || role == Role::Output)
       return program.func.emitError()
              << "argument #" << argument.getArgNumber()
              << " of a program is neither a state, an input, a scalar nor a "
                 "stash";
-    program.places[argument] = {
+    Storage *storage =
         getBound(program, role, name,
-                 cast<RankedTensorType>(argument.getType()), argument.getLoc()),
-        0};
+                 cast<RankedTensorType>(argument.getType()), argument.getLoc());
+    if (auto whole = attributes.getAs<DenseI64ArrayAttr>(kShardOfAttr))
+      storage->shardOf = whole;
+    program.places[argument] = {storage, 0};
   }
   return success();
 }
@@ -134,13 +141,17 @@ void StorageTable::assignOp(Program &program, Operation *op) {
                                    cast<RankedTensorType>(result.getType())),
                             0};
   }
+  // Where the sums go elsewhere, the values are used up all the same.
+  if (auto scatter = dyn_cast<rt::ReduceScatterOp>(op))
+    llvm::append_range(program.overwrites[op], scatter.getValues());
   if (auto bytes = op->getAttrOfType<IntegerAttr>(rt::kScratchAttr);
       bytes && bytes.getInt() > 0) {
     auto type = RankedTensorType::get({bytes.getInt()},
                                       IntegerType::get(op->getContext(), 8));
     Storage *scratch = create(op->getLoc(), type);
     scratch->isScratch = true;
-    scratch->isMessages = isa<rt::AllReduceOp>(op);
+    scratch->isMessages =
+        isa<rt::AllReduceOp, rt::ReduceScatterOp, rt::AllGatherOp>(op);
     program.scratch[op] = scratch;
   }
 }

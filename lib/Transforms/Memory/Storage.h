@@ -40,10 +40,12 @@ struct Storage {
   int64_t size = 0;
   Role role = Role::None;
   mlir::RankedTensorType type; ///< persistent: as first seen
-  int64_t offset = -1;         ///< in the arena, after packing
-  int64_t begin = -1;          ///< first position of its timeline
-  int64_t end = -1;            ///< last one, inclusive
-  int timeline = -1;           ///< -1: persistent
+  /// Of a rank's shard of a state: the extents of the whole; else null.
+  mlir::DenseI64ArrayAttr shardOf;
+  int64_t offset = -1; ///< in the arena, after packing
+  int64_t begin = -1;  ///< first position of its timeline
+  int64_t end = -1;    ///< last one, inclusive
+  int timeline = -1;   ///< -1: persistent
   bool isScratch = false;
   bool isMessages = false;       ///< scratch for what is sent to other ranks
   Storage *mergedInto = nullptr; ///< an operand whose bytes it takes over
@@ -119,7 +121,7 @@ mlir::Value getOverwritten(mlir::Operation *op, unsigned index);
 
 /// rt.alias and rt.slice: bytes of their operand, no entry of their own.
 bool isView(mlir::Operation *op);
-/// rt.launch, rt.gemm, rt.conv1d: rows of the step table.
+/// Kernels, library calls, collectives: rows of the step table.
 bool isEntry(mlir::Operation *op);
 
 } // namespace tts::memory

@@ -1,10 +1,11 @@
 //===- Partition.cpp - gradients of all ranks become one -----------------===//
 
 #include "Folds.h"
+#include "Sharding.h"
 #include "tts/Dialect/Tts/IR/Names.h"
-#include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "tts/Transforms/Partition/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tts;
@@ -36,6 +37,26 @@ static void reduceGradients(func::FuncOp update) {
   }
 }
 
+/// Fails where the module names no level that there is.
+static FailureOr<partition::Sharding> readSharding(ModuleOp module,
+                                                   int64_t ranks) {
+  using partition::Sharding;
+  auto name = module->getAttrOfType<StringAttr>(kStateShardingAttr);
+  if (!name)
+    return Sharding{Sharding::None, ranks};
+  auto level = llvm::StringSwitch<std::optional<Sharding::Level>>(name)
+                   .Case("optimizer", Sharding::Optimizer)
+                   .Case("gradients", Sharding::Gradients)
+                   .Case("parameters", Sharding::Parameters)
+                   .Default(std::nullopt);
+  if (level)
+    return Sharding{*level, ranks};
+  return module.emitError("tts.state_sharding is ")
+         << name
+         << "; it must be \"optimizer\", \"gradients\" or "
+            "\"parameters\"";
+}
+
 namespace {
 struct Partition : tts::impl::TtsPartitionBase<Partition> {
   void runOnOperation() override {
@@ -46,11 +67,24 @@ struct Partition : tts::impl::TtsPartitionBase<Partition> {
       return signalPassFailure();
     if (ranks == 1)
       return;
-    for (auto program : module.getOps<func::FuncOp>()) {
-      auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
-      if (kind && kind.getValue() == "update")
-        reduceGradients(program);
-    }
+    auto sharding = readSharding(module, ranks);
+    if (failed(sharding))
+      return signalPassFailure();
+    SmallVector<func::FuncOp> programs;
+    func::FuncOp update;
+    for (auto program : module.getOps<func::FuncOp>())
+      if (auto kind = program->getAttrOfType<StringAttr>(kProgramAttr)) {
+        programs.push_back(program);
+        if (kind == "update")
+          update = program;
+      }
+    if (!update)
+      return;
+    if (sharding->level == partition::Sharding::None)
+      return reduceGradients(update);
+    if (sharding->level > partition::Sharding::Optimizer)
+      partition::shardPrograms(programs, update, *sharding);
+    partition::shardUpdate(update, *sharding);
   }
 };
 } // namespace

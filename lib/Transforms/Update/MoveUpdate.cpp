@@ -2,6 +2,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "tts/Dialect/Tts/IR/Accumulation.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "tts/Dialect/Tts/IR/UpdateInBackward.h"
@@ -41,28 +42,9 @@ private:
         continue;
       dropped.set(argument.getArgNumber());
       for (OpOperand &use : llvm::make_early_inc_range(argument.getUses()))
-        startAnew(use);
+        startAccumulatorAnew(use);
     }
     (void)backward.eraseArguments(dropped);
-  }
-
-  /// The first contribution is the sum so far; where an op cannot say so, it is
-  /// added to zero.
-  void startAnew(OpOperand &use) {
-    Operation *op = use.getOwner();
-    if (auto adding = dyn_cast<AccumulatingOpInterface>(op);
-        adding && adding.getAccumulator() == use.get())
-      return op->eraseOperand(use.getOperandNumber());
-    OpBuilder builder(op);
-    Value zero = FullOp::create(builder, op->getLoc(), use.get().getType(),
-                                builder.getF64FloatAttr(0));
-    auto accumulate = dyn_cast<AccumulateOp>(op);
-    if (!accumulate)
-      return use.set(zero); // no contribution at all
-    // In storage of its own: others may read what is added.
-    Value sum = AddOp::create(builder, op->getLoc(), zero, accumulate.getX());
-    accumulate.getResult().replaceAllUsesWith(sum);
-    op->erase();
   }
 
   using Key = std::pair<StringRef, Attribute>;

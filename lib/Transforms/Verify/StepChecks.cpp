@@ -71,21 +71,36 @@ LogicalResult tts::checkElementTypes(ModuleOp module) {
   });
 }
 
+/// Whether a gradient is summed over the ranks in `kind`, and nowhere else.
+static bool isReducedOnce(BlockArgument gradient, bool isShard,
+                          StringRef kind) {
+  if (!gradient.hasOneUse())
+    return false;
+  Operation *user = *gradient.getUsers().begin();
+  if (!isShard)
+    return kind == "update" && isa<AllReduceOp, ReduceScatterOp>(user);
+  // Backward adds what is summed to it.
+  auto scatter = dyn_cast<ReduceScatterOp>(user);
+  return scatter && llvm::is_contained(scatter.getAccumulators(), gradient);
+}
+
 LogicalResult tts::checkReducedOnce(ModuleOp module) {
   auto ranks = module->getAttrOfType<IntegerAttr>(kRanksAttr);
   if (!ranks || ranks.getInt() == 1)
     return success();
   for (func::FuncOp program : getPrograms(module)) {
     auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
-    if (kind.getValue() != "update")
+    if (kind.getValue() != "update" && kind.getValue() != "backward")
       continue;
     for (BlockArgument argument : program.getArguments()) {
       auto gradient = program.getArgAttrOfType<StringAttr>(
           argument.getArgNumber(), kGradientAttr);
-      if (!gradient || argument.use_empty())
+      bool isShard =
+          program.getArgAttr(argument.getArgNumber(), kShardOfAttr) != nullptr;
+      if (!gradient || argument.use_empty() ||
+          isShard == (kind.getValue() == "update"))
         continue;
-      if (!argument.hasOneUse() ||
-          !isa<AllReduceOp>(*argument.getUsers().begin()))
+      if (!isReducedOnce(argument, isShard, kind))
         return program.emitError()
                << "the gradient of '" << gradient.getValue()
                << "' is not summed over the ranks exactly once before it is "
@@ -99,7 +114,8 @@ LogicalResult tts::checkOnlyRtOps(ModuleOp module) {
   for (func::FuncOp program : getPrograms(module))
     for (Operation &op : program.getBody().front().without_terminator())
       if (!isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::AllReduceOp,
-               rt::EmptyOp, rt::SliceOp, rt::AliasOp>(op))
+               rt::ShardOp, rt::ReduceScatterOp, rt::AllGatherOp, rt::EmptyOp,
+               rt::SliceOp, rt::AliasOp>(op))
         return emitError(op.getLoc())
                << "'" << op.getName()
                << "' is neither a launch nor a library call; tts-select "

@@ -5,7 +5,8 @@ import sys
 
 four, one = (json.load(open(path)) for path in sys.argv[1:])
 exchange = four["exchange"]
-assert one["exchange"] == {"link": "none", "all_reduce_bytes": 0, "predicted_all_reduce_seconds": 0, "buffer_bytes": 0}
+assert one["exchange"]["link"] == "none"
+assert all(value == 0 for key, value in one["exchange"].items() if key != "link")
 assert (four["ranks"], four["stages"], one["ranks"], one["batch_per_rank"]) == (4, 1, 1, 10)
 assert exchange["buffer_bytes"] == 688 << 20
 rest = [p["overhead_bytes"] - p["host_buffer_bytes"] for p in (four, one)]

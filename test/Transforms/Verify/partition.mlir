@@ -20,3 +20,13 @@ module attributes {tts.ranks = 2 : i64, tts.plan = #tts.plan<precision = "fp32",
     return %2 : tensor<f32>
   }
 }
+
+// -----
+
+module attributes {tts.ranks = 2 : i64, tts.plan = #tts.plan<precision = "fp32", threads = 1, micro_batches = [1]>} {
+  // expected-error @+1 {{the gradient of 'w' is not summed over the ranks exactly once}}
+  func.func @backward(%x: tensor<2xf32> {tts.input = "x"}, %gw: tensor<2xf32> {tts.gradient = "w", tts.shard_of = array<i64: 4>}) -> (tensor<2xf32> {tts.gradient = "w"}) attributes {tts.program = "backward"} {
+    %0 = tts.accumulate %gw, %x : tensor<2xf32> loc("dw")
+    return %0 : tensor<2xf32>
+  }
+}

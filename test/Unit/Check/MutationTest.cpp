@@ -381,12 +381,86 @@ TEST(Mutation, SumsOfGroups) {
   SmallTable twice = folded(); // the first group's, which is not cleared
   twice.operands[operandOf(twice, "fold.0", 1, 0)].size = 128;
   EXPECT_FOUND(twice, "fold.0: does not write all of");
-  SmallTable alone = folded();
-  alone.manifest["ranks"] = 1;
-  EXPECT_FOUND(alone, "2 folds instead of 4");
+  SmallTable more = folded();
+  more.manifest["groups"] = 4;
+  EXPECT_FOUND(more, "2 folds instead of 4");
   SmallTable uneven = folded();
   uneven.manifest["ranks"] = 3;
   EXPECT_FOUND(uneven, "cannot share the groups");
+}
+
+TEST(Mutation, ShardsOfSums) {
+  auto make = [](SmallTable &table) -> TtsEntry & {
+    return table.makeShardCall("rt.reduce_scatter", {2, 0});
+  };
+  SmallTable sound;
+  make(sound);
+  for (const char *fault : {"reduce_scatter", "over the ranks"})
+    EXPECT_EQ(all(sound.check()).find(fault), std::string::npos)
+        << all(sound.check());
+  SmallTable readOnly;
+  readOnly.operands[make(readOnly).first_operand].access = TTS_READ;
+  EXPECT_FOUND(readOnly, "operand 0 of a reduce_scatter is accessed the wrong");
+  SmallTable whole;
+  whole.operands[make(whole).first_operand].dtype = TTS_I32;
+  EXPECT_FOUND(whole, "a reduce_scatter of something else than F32 or F64");
+  SmallTable more;
+  more.scalars[make(more).first_scalar] = 3;
+  EXPECT_FOUND(more, "over another number of ranks than there are");
+  SmallTable adds; // its one array has no accumulator beside it
+  adds.scalars[make(adds).first_scalar + 1] = 1;
+  EXPECT_FOUND(adds, "without pairs of arrays and shards, and room");
+  SmallTable untold;
+  make(untold).num_scalars = 1;
+  EXPECT_FOUND(untold, "with another number of scalars than 2");
+}
+
+TEST(Mutation, ShardsAndWhatTheyAreOf) {
+  // 64 floats to 32 of them.
+  auto make = [](SmallTable &table) -> TtsOperand * {
+    TtsEntry &entry = table.makeShardCall("rt.shard", {2});
+    TtsOperand *operands = &table.operands[entry.first_operand];
+    operands[0].access = TTS_READ;
+    operands[1].dtype = TTS_F32;
+    operands[1].size = 128;
+    return operands;
+  };
+  SmallTable sound;
+  make(sound);
+  EXPECT_EQ(all(sound.check()).find("a shard"), std::string::npos)
+      << all(sound.check());
+  SmallTable narrow;
+  make(narrow)[1].size = 124;
+  EXPECT_FOUND(narrow, "has 124 bytes but 128 are touched");
+  SmallTable wide;
+  make(wide)[1].size = 192;
+  EXPECT_FOUND(wide, "a shard of a shard that is longer than its array's");
+  SmallTable writes;
+  make(writes)[0].access = TTS_READ_WRITE;
+  EXPECT_FOUND(writes, "operand 0 of a shard is accessed the wrong way");
+  SmallTable unpaired;
+  unpaired.makeShardCall("rt.all_gather", {2});
+  EXPECT_FOUND(unpaired, "an all_gather without pairs of arrays and shards");
+}
+
+TEST(Mutation, StatesThatAreShards) {
+  auto withShard = [](int ranks, uint64_t size) {
+    SmallTable table;
+    table.manifest["ranks"] = ranks;
+    auto &moment = table.manifest["parameters"][0]["moment1"];
+    moment["shard"] = true;
+    moment["size"] = size;
+    return table;
+  };
+  EXPECT_FOUND(withShard(1, 256), "is a shard, but there is one rank");
+  EXPECT_FOUND(withShard(2, 124), "is smaller than a shard of the parameter");
+  EXPECT_EQ(all(withShard(2, 128).check()).find("smaller"), std::string::npos);
+}
+
+TEST(Mutation, GradientsThatNoRankSums) {
+  SmallTable table;
+  table.manifest["ranks"] = 2;
+  EXPECT_FOUND(table, "over the ranks 0 times, not 1");
 }
 
 TEST(Mutation, ConvolutionsThatTouchMore) {

@@ -207,6 +207,17 @@ TtsEntry &SmallTable::makeAllReduce() {
   return entry;
 }
 
+TtsEntry &SmallTable::makeShardCall(const std::string &function,
+                                    const std::vector<int64_t> &numbers) {
+  TtsEntry &entry = makeAllReduce();
+  functions[entry.function].name = text(function);
+  entry.first_scalar = uint32_t(scalars.size());
+  entry.num_scalars = uint32_t(numbers.size());
+  scalars.insert(scalars.end(), numbers.begin(), numbers.end());
+  manifest["ranks"] = 2;
+  return entry;
+}
+
 void SmallTable::addUpdate() {
   beginProgram("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
   addEntry("norm", {{buffer("w.gradient"), TTS_READ},
@@ -323,8 +334,8 @@ void SmallTable::addFolds() {
   addEntry("clear", {{gradient, TTS_WRITE}});
   beginProgram("fold.1", TTS_PROGRAM_FOLD + 1, TTS_NO_BUCKET);
   addEntry("sum", {{partial, TTS_READ}, {gradient, TTS_READ_WRITE}});
-  manifest["groups"] = 4;
-  manifest["ranks"] = 2;
+  manifest["groups"] = 2;
+  manifest["ranks"] = 1;
   for (json *told : {&manifest, &certificate}) {
     (*told)["arena_bytes"] = arenaBytes;
     (*told)["peak_bytes"] = 3304 + 256;

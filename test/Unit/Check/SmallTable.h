@@ -59,6 +59,9 @@ struct SmallTable {
   /// "norm" becomes an "rt.all_reduce" of the gradient, with the EMA as its
   /// room; gives the entry.
   TtsEntry &makeAllReduce();
+  /// Likewise a call on shards over two ranks.
+  TtsEntry &makeShardCall(const std::string &function,
+                          const std::vector<int64_t> &numbers);
   /// The certificate's list of buffers as the records say.
   void listBuffers();
 

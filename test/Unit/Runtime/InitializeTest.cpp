@@ -48,6 +48,49 @@ double drawOne(const Parameter &p, uint64_t seed, uint64_t i) {
 
 class Initialize : public testing::TestWithParam<int> {};
 
+TEST_P(Initialize, AShardIsItsPartOfTheWhole) {
+  test::Toy toy = test::makeToy({});
+  Model model(toy.blob.data(), toy.blobBytes(), toy.kernels.data());
+  Manifest manifest = model.manifest;
+  manifest.threads = GetParam();
+  manifest.ranks = 3;
+  Parameter p = makeParameter("a", TTS_F32, {9001}, "normal", {0.02}, 0);
+  p.value.at.isShard = p.ema.isShard = true;
+  uint64_t most = shardElements(9001, manifest.ranks);
+  p.value.at.size = most * 4;
+  p.ema = {1 << 15, most * 4, true};
+  manifest.parameters = {p};
+  for (manifest.rank = 0; manifest.rank < manifest.ranks; ++manifest.rank) {
+    Part part = manifest.partOf(p, p.value.at);
+    Arena arena(2 << 15);
+    initializeParameters(manifest, arena, 7);
+    for (uint64_t offset : {p.value.at.offset, p.ema.offset}) {
+      const float *data = reinterpret_cast<const float *>(arena.at(offset));
+      for (uint64_t i = 0; i <= most; ++i)
+        ASSERT_EQ(data[i],
+                  i < part.count ? float(drawOne(p, 7, part.first + i)) : 0)
+            << manifest.rank << "[" << i << "]";
+    }
+  }
+}
+
+/// ZeRO-1: the parameter is whole, its average is not.
+TEST(InitializeOnce, AnAverageStartsAtItsPartOfTheWeights) {
+  test::Toy toy = test::makeToy({});
+  Model model(toy.blob.data(), toy.blobBytes(), toy.kernels.data());
+  Manifest manifest = model.manifest;
+  manifest.ranks = 2;
+  manifest.rank = 1;
+  Parameter p = makeParameter("a", TTS_F32, {7}, "linspace", {0, 6}, 0);
+  p.ema = {64, 16, true};
+  manifest.parameters = {p};
+  Arena arena(256);
+  initializeParameters(manifest, arena, 7);
+  const float *average = reinterpret_cast<const float *>(arena.at(64));
+  const float expected[] = {4, 5, 6, 0};
+  EXPECT_EQ(std::memcmp(average, expected, sizeof(expected)), 0);
+}
+
 TEST_P(Initialize, BitsAreThoseOfElementsDrawnOneByOne) {
   test::Toy toy = test::makeToy({});
   Model model(toy.blob.data(), toy.blobBytes(), toy.kernels.data());

@@ -3,6 +3,7 @@
 #include "Runtime/Collectives/Ring.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Collectives/Launch.h"
+#include "Runtime/Collectives/ShardedRing.h"
 #include "Runtime/Collectives/World.h"
 #include "Runtime/IO/Groups.h"
 #include <condition_variable>
@@ -145,6 +146,77 @@ INSTANTIATE_TEST_SUITE_P(
                     RingCase{4, {1000, 3, 1, 97}, 256},
                     RingCase{7, {13, 500}, 4096}, RingCase{5, {0, 40}, 32},
                     RingCase{8, {3, 1000}, 512}, RingCase{8, {5}, 64}));
+
+/// Shards beside the arrays, at their fronts, and added to what is there.
+template <typename T> void checkShards(const RingCase &c, TtsDType dtype) {
+  std::vector<uint64_t> sent(size_t(c.ranks));
+  onRanks(c.ranks, [&](int rank, std::unique_ptr<Transport> transport) {
+    auto arrays = makeArrays<T>(c.lengths, rank), again = arrays;
+    std::vector<std::vector<T>> shards;
+    std::vector<ShardedRing::Array> beside, inFront;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      uint64_t n = arrays[i].size();
+      shards.emplace_back(shardElements(n, c.ranks) + 1, T(7));
+      beside.push_back({reinterpret_cast<char *>(arrays[i].data()),
+                        reinterpret_cast<char *>(shards.back().data()), n});
+      inFront.push_back(
+          {reinterpret_cast<char *>(again[i].data()), nullptr, n});
+    }
+    std::vector<char> staging(c.stagingBytes);
+    ShardedRing ring(*transport, beside, dtype, staging.data(), staging.size());
+    ShardedRing front(*transport, inFront, dtype, staging.data(),
+                      staging.size());
+    ring.reduceScatter(/*adds=*/true);
+    front.reduceScatter(/*adds=*/false);
+    uint64_t scattered = transport->bytesSent();
+    T sum = T(c.ranks) * T(c.ranks + 1) / 2, before = 0;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      uint64_t n = arrays[i].size();
+      Part own = shardOf(n, rank, c.ranks);
+      for (uint64_t k = 0; k < shards[i].size(); ++k) {
+        T value = k < own.count ? (before + T(own.first + k + 1)) * sum : 0;
+        EXPECT_EQ(shards[i][k], value + 7);
+        if (k + 1 < shards[i].size())
+          EXPECT_EQ(again[i][k], value) << "in front, padding and all";
+      }
+      before += T(n);
+    }
+    ring.allGather();
+    before = 0;
+    for (auto &array : arrays) {
+      for (size_t k = 0; k < array.size(); ++k)
+        EXPECT_EQ(array[k], (before + T(k + 1)) * sum + 7);
+      before += T(array.size());
+    }
+    sent[size_t(rank)] = scattered + 2 * (transport->bytesSent() - scattered);
+  });
+  // (N-1)/N of the bytes in each of the four, padding apart.
+  uint64_t elements = 0, all = 0;
+  for (int length : c.lengths)
+    elements += uint64_t(length);
+  for (uint64_t bytes : sent)
+    all += bytes;
+  EXPECT_EQ(all, 4 * uint64_t(c.ranks - 1) * elements * sizeof(T));
+}
+
+TEST_P(EveryRing, EveryRankEndsWithItsShards) {
+  checkShards<float>(GetParam(), TTS_F32);
+  checkShards<double>(GetParam(), TTS_F64);
+}
+
+TEST(Shard, EveryElementIsOneRanks) {
+  for (int ranks : {2, 3, 7})
+    for (uint64_t n : {0, 1, 2, 6, 7, 8, 100}) {
+      uint64_t next = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        Part part = shardOf(n, rank, ranks);
+        EXPECT_EQ(part.first, next);
+        EXPECT_LE(part.count, shardElements(n, ranks));
+        next += part.count;
+      }
+      EXPECT_EQ(next, n);
+    }
+}
 
 TEST(Ring, AllRanksEndWithTheSameBits) {
   // Sums that rounding makes depend on their order.

@@ -65,6 +65,39 @@ TEST(Safetensors, RoundTrip) {
   EXPECT_THROW(readTensorAs(in, header.tensors[1], TTS_F32, wide), Error);
 }
 
+/// Three writers, each with a part of one tensor, the first with another whole.
+TEST(Safetensors, PartsOfSeveralWriters) {
+  const float x[5] = {1, 2, 3, 4, 5}, y[2] = {8, 9};
+  const uint64_t firsts[] = {0, 2, 5}, counts[] = {2, 3, 0};
+  std::string path = temporary("parts.safetensors");
+  for (int writer = 0; writer < 3; ++writer) {
+    SafetensorsLayout layout;
+    layout.addPart("x", TTS_F32, {5}, x + firsts[writer], firsts[writer],
+                   counts[writer]);
+    layout.add("y", TTS_F32, {2}, y);
+    layout.close();
+    EXPECT_TRUE(layout.hasParts());
+    File file = writer ? File::openToUpdate(path) : File::openToWrite(path);
+    if (writer == 0)
+      layout.writeWholes(file);
+    layout.writeParts(file);
+    file.syncAndClose();
+  }
+  File in = File::openToRead(path);
+  SafetensorsHeader header = readSafetensorsHeader(in);
+  ASSERT_EQ(header.tensors.size(), 2u);
+  float back[5];
+  readTensorAs(in, header.tensors[0], TTS_F32, back);
+  EXPECT_EQ(std::memcmp(back, x, sizeof(x)), 0);
+  readTensorAs(in, header.tensors[1], TTS_F32, back);
+  EXPECT_EQ(std::memcmp(back, y, sizeof(y)), 0);
+  double part[2];
+  readPartAs(in, header.tensors[0], TTS_F64, 2, 2, part);
+  EXPECT_EQ(part[0], 3);
+  EXPECT_EQ(part[1], 4);
+  EXPECT_THROW(File::openToUpdate(temporary("nobody-made.safetensors")), Error);
+}
+
 TEST(Safetensors, DamageIsOneError) {
   std::string path = temporary("bad.safetensors");
   auto says = [&](uint64_t length, const std::string &rest, const char *text) {

@@ -14,6 +14,9 @@ static Ring makeRing(const Table &table, const TtsEntry &entry,
   const TtsOperand *o = table.operands.first + entry.first_operand;
   uint32_t last = entry.num_operands - 1;
   TtsDType dtype = TtsDType(o[0].dtype);
+  if (dtype != TTS_F32 && dtype != TTS_F64)
+    refuseEntry(where,
+                std::string(dtypeName(dtype)) + " is not summed over ranks");
   std::vector<Pieces::Piece> pieces;
   for (uint32_t i = 0; i < last; ++i) {
     if (o[i].dtype != dtype)
@@ -27,6 +30,21 @@ static Ring makeRing(const Table &table, const TtsEntry &entry,
 AllReduce::AllReduce(const Table &table, const TtsEntry &entry,
                      void *const *operands, World *world,
                      const std::string &where)
-    : ring(makeRing(table, entry, operands, world, where)) {}
+    : world(world),
+      dtype(TtsDType(table.operands.first[entry.first_operand].dtype)),
+      isNumber(entry.num_operands == 2 &&
+               table.operands.first[entry.first_operand].size ==
+                   dtypeSize(dtype)),
+      ring(makeRing(table, entry, operands, world, where)) {}
+
+void AllReduce::sumNumber(void *number) const {
+  double sum = dtype == TTS_F64 ? *static_cast<double *>(number)
+                                : double(*static_cast<float *>(number));
+  world->sum(&sum, 1);
+  if (dtype == TTS_F64)
+    *static_cast<double *>(number) = sum;
+  else
+    *static_cast<float *>(number) = float(sum);
+}
 
 } // namespace tts::rt

@@ -11,20 +11,30 @@
 namespace tts::rt {
 
 /// One entry: all operands but the last are arrays that become their sums, the
-/// last is room for messages.
+/// last is room for messages. A single number goes to each rank directly: it is
+/// no part of the bulk that a ring moves.
 class AllReduce : public LibraryCall {
 public:
   /// Throws Exit::Refused for a table that this runtime cannot serve.
   AllReduce(const Table &table, const TtsEntry &entry, void *const *operands,
             World *world, const std::string &where);
 
-  void run(dnnl_stream_t, void *const *) const override { ring.allReduce(); }
+  void run(dnnl_stream_t, void *const *operands) const override {
+    isNumber ? sumNumber(operands[0]) : ring.allReduce();
+  }
   /// All ranks rehearse the same table, so they meet here as well: what MPI
   /// allocates for its first messages it allocates now.
-  void runOne(dnnl_stream_t, void *const *) const override { ring.allReduce(); }
+  void runOne(dnnl_stream_t stream, void *const *operands) const override {
+    run(stream, operands);
+  }
   const char *implementation() const override { return "ring"; }
 
 private:
+  void sumNumber(void *number) const;
+
+  World *world;
+  TtsDType dtype;
+  bool isNumber;
   Ring ring;
 };
 

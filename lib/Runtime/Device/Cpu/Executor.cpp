@@ -8,6 +8,7 @@
 #include "Runtime/Device/Cpu/Executor.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Device/Cpu/AllReduce.h"
+#include "Runtime/Device/Cpu/Shards.h"
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -103,6 +104,10 @@ const LibraryCall &Executor::findLibrary(const TtsEntry &entry,
   if (name == "rt.all_reduce") {
     collectives.push_back(
         std::make_unique<AllReduce>(table, entry, operands, world, where));
+    return *collectives.back();
+  }
+  if (auto call = makeShardCall(name, table, entry, operands, world, where)) {
+    collectives.push_back(std::move(call));
     return *collectives.back();
   }
   throw Error(Exit::Refused, where,

@@ -26,13 +26,15 @@ def front(choices: list[dict]) -> list[dict]:
 
 
 def again(choice: dict) -> str:
-    """What is computed again, and how much of a step's operations that is; how many activations are kept in half, and where
-    backward updates the parameters."""
+    """What is computed again, and how much of a step's operations that is; how many activations are kept in half, where
+    the parameters are updated, and which states a rank has shards of."""
     part = choice.get("recompute_flops_fraction") or 0
     more = f", {100 * part:.1f} % more work" if part >= 0.0005 else ""
     half = f", {count} activations in half" if (count := choice.get("values_in_half")) else ""
     place = ", updated in backward" if choice.get("update_in_backward") else ""
-    return choice["remat"].replace("-", "‑") + more + half + place
+    sharding = choice.get("state_sharding", "none")
+    shards = "" if sharding == "none" else f", {sharding} sharded over ranks"
+    return choice["remat"].replace("-", "‑") + more + half + place + shards
 
 
 def micro_batches(choice: dict) -> str:

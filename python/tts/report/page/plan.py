@@ -76,9 +76,10 @@ def _ranks(plan: dict) -> str | None:
     if not ranks or ranks == 1:
         return ranks
     sent = bytes_text(exchange.get("all_reduce_bytes", 0))
-    return (
-        f"{ranks}, {plan.get('batch_per_rank', '?')} utterances each; {sent} sent by each over {exchange.get('link')}"
-    )
+    each = exchange.get("micro_batch_bytes", 0)
+    more = f" per update and {bytes_text(each)} per micro-batch" if each else ""
+    share = f"{ranks}, {plan.get('batch_per_rank', '?')} utterances each"
+    return f"{share}; {sent} sent by each{more} over {exchange.get('link')}"
 
 
 def _optional(write, value) -> str | None:

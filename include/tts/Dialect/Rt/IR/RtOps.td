@@ -151,6 +151,33 @@ def Rt_AllReduceOp : Rt_Op<"all_reduce", [Pure]> {
   let assemblyFormat = "$values attr-dict `:` functional-type($values, $sums)";
 }
 
+def Rt_ShardOp : Rt_Op<"shard", [Pure]> {
+  let summary = "this rank's shard of each value, in storage of its own";
+  let description = "See `tts.shard`.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values, I64Attr:$ranks);
+  let results = (outs Variadic<AnyRankedTensor>:$shards);
+  let assemblyFormat = "$values `over` $ranks attr-dict `:` functional-type($values, $shards)";
+}
+
+def Rt_ReduceScatterOp : Rt_Op<"reduce_scatter", [Pure, AttrSizedOperandSegments]> {
+  let summary = "shards of the values' sums, in the storage of the accumulators or at the front of the values'";
+  let description = "The values are used up. `rt.scratch` has the bytes of the room for messages.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values, Variadic<AnyRankedTensor>:$accumulators, I64Attr:$ranks);
+  let results = (outs Variadic<AnyRankedTensor>:$shards);
+  let assemblyFormat = [{
+    $values (`into` $accumulators^)? `over` $ranks attr-dict `:` type($values)
+    (`into` type($accumulators)^)? `to` type($shards)
+  }];
+}
+
+def Rt_AllGatherOp : Rt_Op<"all_gather", [Pure]> {
+  let summary = "the values that the shards of all ranks make up, in storage of their own";
+  let description = "`rt.scratch` has the bytes of the room for messages.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$shards, I64Attr:$ranks);
+  let results = (outs Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "$shards `over` $ranks attr-dict `:` functional-type($shards, $values)";
+}
+
 def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "one program of the timeline after Memory: entries in order";
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$kind, I64Attr:$bucket);

@@ -46,6 +46,9 @@ inline constexpr llvm::StringLiteral kFrozenAttr = "tts.frozen";
 inline constexpr llvm::StringLiteral kStateAttr = "tts.state";
 inline constexpr llvm::StringLiteral kLengthsAttr = "tts.lengths";
 inline constexpr llvm::StringLiteral kCoefficientAttr = "tts.coefficient";
+/// i64 array, on an argument that is a rank's shard (Partition): the extents of
+/// what it is a shard of.
+inline constexpr llvm::StringLiteral kShardOfAttr = "tts.shard_of";
 /// The #tts.dims that Specialize took off an input's or output's type.
 inline constexpr llvm::StringLiteral kDimsAttr = "tts.dims";
 
@@ -75,6 +78,10 @@ inline constexpr llvm::StringLiteral kRanksAttr = "tts.ranks";
 inline constexpr llvm::StringLiteral kDeterministicAttr = "tts.deterministic";
 /// Of shards, then: their sums are added as a tree, whatever the ranks.
 inline constexpr int64_t kFoldGroups = 4;
+/// String: which states of parameters ("optimizer", then "gradients", then
+/// "parameters" as well) each of several ranks has a shard of only; absent
+/// where it has all. Set by Plan.
+inline constexpr llvm::StringLiteral kStateShardingAttr = "tts.state_sharding";
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
 

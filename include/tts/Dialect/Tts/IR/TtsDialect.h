@@ -46,4 +46,9 @@ enum class Precision {
 #define GET_OP_CLASSES
 #include "tts/Dialect/Tts/IR/TtsOps.h.inc"
 
+namespace tts {
+/// Of one rank's shard of a value, as `tts.shard` makes it.
+mlir::RankedTensorType getShardType(mlir::RankedTensorType type, int64_t ranks);
+} // namespace tts
+
 #endif // TTS_DIALECT_TTS_IR_TTSDIALECT_H

@@ -1,0 +1,73 @@
+//===- Collectives.cpp - what ranks exchange as entries of the step table -===//
+
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace tts;
+
+/// Room for two messages out and two in: of 1 MiB, from which on larger ones
+/// are no faster, or an eighth of the values, that chunks come in a few.
+static IntegerAttr getRoomBytes(Builder &builder, TypeRange types) {
+  constexpr int64_t kMessage = 1 << 20, kMessages = 4, kLeast = 64;
+  int64_t bytes = 0;
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    bytes += tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  }
+  return builder.getI64IntegerAttr(kMessages *
+                                   std::clamp(bytes / 8, kLeast, kMessage));
+}
+
+namespace {
+struct LowerAllReduce : OpRewritePattern<AllReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AllReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto room = getRoomBytes(rewriter, op.getResultTypes());
+    auto call = rewriter.replaceOpWithNewOp<rt::AllReduceOp>(
+        op, op.getResultTypes(), op.getValues());
+    call->setAttr(rt::kScratchAttr, room);
+    return success();
+  }
+};
+
+struct LowerShard : OpRewritePattern<ShardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ShardOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<rt::ShardOp>(op, op.getResultTypes(),
+                                             op.getValues(), op.getRanks());
+    return success();
+  }
+};
+
+struct LowerReduceScatter : OpRewritePattern<ReduceScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    auto room = getRoomBytes(rewriter, op.getValues().getTypes());
+    auto call = rewriter.replaceOpWithNewOp<rt::ReduceScatterOp>(
+        op, op.getResultTypes(), op.getValues(), op.getAccumulators(),
+        op.getRanks());
+    call->setAttr(rt::kScratchAttr, room);
+    return success();
+  }
+};
+
+struct LowerAllGather : OpRewritePattern<AllGatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AllGatherOp op,
+                                PatternRewriter &rewriter) const override {
+    auto room = getRoomBytes(rewriter, op.getResultTypes());
+    auto call = rewriter.replaceOpWithNewOp<rt::AllGatherOp>(
+        op, op.getResultTypes(), op.getShards(), op.getRanks());
+    call->setAttr(rt::kScratchAttr, room);
+    return success();
+  }
+};
+} // namespace
+
+void tts::populateCollectivePatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerAllReduce, LowerShard, LowerReduceScatter, LowerAllGather>(
+      patterns.getContext());
+}

@@ -1,0 +1,44 @@
+//===- NotePlan.cpp - what a module is told of its plan ------------------===//
+
+#include "Candidates.h"
+
+#include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Dialect/Tts/IR/UpdateInBackward.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tts;
+
+void tts::noteConvTimes(ModuleOp module, const plan::Hardware &hardware) {
+  Builder builder(module.getContext());
+  SmallVector<Attribute> rows;
+  for (const plan::ConvTime &t : hardware.convTimes)
+    rows.push_back(builder.getDenseI64ArrayAttr(
+        {t.transpose, t.rows, t.in, t.out, t.taps, t.productsNs, t.libraryNs}));
+  module->setAttr(kConv1dTimesAttr, builder.getArrayAttr(rows));
+}
+
+void tts::noteRanks(ModuleOp module, const PlanRequest &request) {
+  Builder builder(module.getContext());
+  if (request.ranks > 1)
+    module->setAttr(kRanksAttr, builder.getI64IntegerAttr(request.ranks));
+  if (request.deterministic)
+    module->setAttr(kDeterministicAttr, builder.getUnitAttr());
+}
+
+void tts::notePlan(ModuleOp module, const PlanRequest &request,
+                   const PlanResult &result) {
+  module->setAttr(kPlanAttr, result.plan);
+  if (result.choice().updateInBackward)
+    module->setAttr(kUpdateInBackwardAttr, UnitAttr::get(module.getContext()));
+  if (StringRef sharding = result.choice().stateSharding; sharding != "none")
+    module->setAttr(kStateShardingAttr,
+                    StringAttr::get(module.getContext(), sharding));
+  noteRanks(module, request);
+}
+
+int64_t tts::mostOfRank(int64_t share, int64_t ranks) { return share * ranks; }
+
+int64_t tts::shareOfBatch(int64_t batch, int64_t ranks) {
+  return llvm::divideCeil(batch, ranks);
+}
