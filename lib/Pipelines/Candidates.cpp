@@ -214,14 +214,22 @@ plan::Estimate Candidates::estimate(const Bucket &bucket, int64_t microBatch,
   return e;
 }
 
+/// Buckets whose micro-batches have as many rows share their primitives: then
+/// there are not more than those of one bucket.
 plan::Search::Fixed Candidates::getFixedBytes() const {
   std::vector<uint64_t> primitives;
-  for (const Bucket &bucket : buckets)
+  size_t least = 0;
+  for (const Bucket &bucket : buckets) {
     llvm::append_range(primitives, bucket.small.measure.primitives);
+    least = std::max(least, bucket.small.measure.primitives.size());
+  }
   llvm::sort(primitives);
   primitives.erase(llvm::unique(primitives), primitives.end());
+  auto bytesOf = [&](size_t count) {
+    return settings.primitiveBytes * static_cast<int64_t>(count);
+  };
   return {settings.persistentBytes + settings.overheadBytes,
-          settings.primitiveBytes * static_cast<int64_t>(primitives.size())};
+          bytesOf(primitives.size()), bytesOf(least)};
 }
 
 plan::Candidate Candidates::makeCandidate(const Trial &trial) const {

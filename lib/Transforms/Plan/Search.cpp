@@ -75,11 +75,12 @@ void Search::enumerate(int64_t batch, Fixed fixed, double updateSeconds,
       continue;
     j.stepSeconds += updateSeconds;
     j.leastSeconds += updateSeconds;
-    int64_t estimated = fixed.estimated + transient;
+    int64_t estimated = transient;
     for (int64_t bytes : region)
       estimated += bytes;
-    j.peakBytes = fixed.known + estimated;
-    j.leastBytes = fixed.known + std::ceil(kOptimism * estimated);
+    j.peakBytes = fixed.known + fixed.estimated + estimated;
+    j.leastBytes =
+        fixed.known + std::ceil(kOptimism * (fixed.least + estimated));
     joint.push_back(std::move(j));
   }
 }

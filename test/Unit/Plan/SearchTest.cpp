@@ -64,7 +64,7 @@ Case makeCase(std::mt19937 &random) {
         bucket.estimates.push_back(e);
       }
   }
-  Case c{buckets, Search(batch, {fixed, between(0, 100)}, 3, buckets), {}};
+  Case c{buckets, Search(batch, {fixed, between(50, 100), 40}, 3, buckets), {}};
   for (const JointEstimate &j : c.search.choices())
     c.exact[j.choice] = {j.leastBytes + (j.peakBytes - j.leastBytes) *
                                             between(0, 250) / 100,

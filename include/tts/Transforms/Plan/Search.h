@@ -76,9 +76,9 @@ public:
   using Exact = llvm::function_ref<std::vector<ExactFigures>(const Choices &)>;
 
   /// What persists, without the batch region, and the overhead: as far as they
-  /// are known and as far as they are estimated.
+  /// are known and as far as they are estimated; what the estimate is at least.
   struct Fixed {
-    int64_t known = 0, estimated = 0;
+    int64_t known = 0, estimated = 0, least = 0;
   };
   Search(int64_t batch, Fixed fixed, double updateSeconds,
          llvm::ArrayRef<BucketEstimates> buckets);
