@@ -18,15 +18,15 @@ def subsets(values):
 
 def make(seed):
     draw, problem = random.Random(seed), graphs.Problem("random", ops=[graphs.Op(0, 0.0, [], free=True)])
-    for i in range(1, 5):
+    for i in range(1, 6):
         operands = sorted({draw.randint(max(0, i - 2), i - 1), draw.randint(0, i - 1)})
         problem.ops.append(
-            graphs.Op(draw.randint(1, 9), float(draw.randint(1, 20)), operands, False, draw.randint(0, 2))
+            graphs.Op(draw.randint(1, 9), float(draw.randint(1, 20)), operands, False, draw.randint(0, 9))
         )
-    for i in range(4, 0, -1):
+    for i in range(5, 0, -1):
         before = draw.randint(0, 4)
         uses = [o for o in (*problem.ops[i].operands, i) if o > 0 and draw.random() < 0.6]
-        problem.steps.append((before, before + draw.randint(0, 4), uses))
+        problem.steps.append((before, before + draw.randint(0, 1), uses))
     return problem
 
 
@@ -81,10 +81,10 @@ class Brute:
 
 def test_the_exact_program_is_exact():
     finite = 0
-    for seed in range(5):
+    for seed in range(10):
         problem = make(seed)
         top = sum(op.bytes for op in problem.ops) + 8
-        for limit in range(top // 3, top, 4):
+        for limit in range(top // 3, top, 3):
             best = Brute(problem, limit).solve()
             status, value, proven = exact.optimum(problem, limit, 60)
             if math.isinf(best):
@@ -95,3 +95,17 @@ def test_the_exact_program_is_exact():
             assert abs(value - best) < 1e-6
             assert proven <= best + 1e-6
     assert finite > 5
+
+
+def test_what_is_live_beside_a_clone_counts():
+    op = graphs.Op
+    # 1 is live while 2 and 3 are made of it; the first step leaves no room to keep anything.
+    skip = graphs.Problem("skip", ops=[op(0, 0.0, [], free=True), *(op(10, 1.0, o) for o in ([0], [1], [2], [1, 3]))])
+    skip.steps = [(5, 30, []), (5, 5, [4])]
+    assert exact.optimum(skip, 34, 60)[0] == "infeasible"
+    assert exact.optimum(skip, 35, 60)[:2] == ("optimal", 4.0)
+    # Room for one of two: 2 is carried past step 1, beside the scratch of 1's clone.
+    carried = graphs.Problem("carried", ops=[op(0, 0.0, [], free=True), op(10, 1.0, [0], scratch=20), op(10, 5.0, [0])])
+    carried.steps = [(0, 24, []), (0, 0, [1]), (0, 0, [2])]
+    assert exact.optimum(carried, 39, 60)[:2] == ("optimal", 5.0)
+    assert exact.optimum(carried, 40, 60)[:2] == ("optimal", 1.0)
