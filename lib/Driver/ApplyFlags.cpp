@@ -9,6 +9,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/Threading.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tts;
@@ -211,6 +212,32 @@ private:
   std::vector<std::string> &changes;
 };
 
+/// The model's rate at another batch than that it is for. Warm-up is counted in
+/// updates and stays.
+llvm::Error scaleRate(ModuleOp module, const PlanningFlags &flags,
+                      IntegerAttr ownBatch, ModuleSettings &settings) {
+  if (flags.lrScale == "none")
+    return llvm::Error::success();
+  Builder b(module.getContext());
+  auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
+  auto rate = module->getAttrOfType<FloatAttr>("tts.lr");
+  int64_t base = flags.lrBaseBatch.getNumOccurrences() ? flags.lrBaseBatch
+                 : ownBatch                            ? ownBatch.getInt()
+                                                       : 0;
+  if (!rate || base < 1)
+    return badUsage("--lr-scale",
+                    rate ? "the model has no batch that its rate is for"
+                         : "the model has no tts.lr to scale",
+                    rate ? "give --lr-base-batch=B0"
+                         : "leave it out and give train --lr");
+  double factor = double(batch.getInt()) / double(base);
+  if (flags.lrScale == "sqrt")
+    factor = std::sqrt(factor);
+  settings.set("tts.lr", b.getF64FloatAttr(rate.getValueAsDouble() * factor));
+  module->setAttr(kLrScaleAttr, b.getStringAttr(flags.lrScale.getValue()));
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
@@ -218,12 +245,15 @@ llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
                             std::vector<std::string> &changes) {
   Builder b(module.getContext());
   ModuleSettings settings(module, changes);
+  auto ownBatch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
   if (flags.batch.getNumOccurrences())
     settings.set(kBatchAttr, b.getI64IntegerAttr(flags.batch));
   auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
   if (!batch || batch.getInt() < 1)
     return badUsage("--batch", "the model has no positive tts.batch",
                     "give --batch=B");
+  if (auto error = scaleRate(module, flags, ownBatch, settings))
+    return error;
   if (flags.optimizer.getNumOccurrences())
     settings.set(kOptimizerAttr, b.getStringAttr(flags.optimizer));
   if (flags.gradClip.getNumOccurrences())

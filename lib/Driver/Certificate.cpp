@@ -155,6 +155,12 @@ Array changesOfNumerics(Compilation &compilation) {
   return changes;
 }
 
+std::string lrScaleOf(Compilation &compilation) {
+  auto rule =
+      compilation.getModule()->getAttrOfType<mlir::StringAttr>(kLrScaleAttr);
+  return rule ? rule.str() : "none";
+}
+
 /// What the planner had to choose from: the report draws the front of it.
 Array consideredJson(const PlanResult &plan) {
   Array array;
@@ -223,7 +229,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"update_in_backward", plan.choice().updateInBackward},
       {"state_sharding", plan.choice().stateSharding},
       {"stages", 1},
-      {"lr_scale", "none"},
+      {"lr_scale", lrScaleOf(compilation)},
       {"changes_experiment", Array(compilation.getChanges())},
       {"changes_numerics", changesOfNumerics(compilation)},
       {"libraries", Object{{"onednn", cpu::getMatmulLibraryVersion()},

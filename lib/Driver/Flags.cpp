@@ -134,8 +134,12 @@ PlanningFlags::PlanningFlags()
                   inPlanning()),
       allowBatchChange("allow-batch-change",
                        cl::desc("the batch need not be kept"), inPlanning()),
-      lrScale("lr-scale", cl::init("none"), cl::desc("none"), inPlanning()),
-      lrBaseBatch("lr-base-batch", cl::desc("batch of the base rate"),
+      lrScale("lr-scale", cl::init("none"),
+              cl::desc("none; linear or sqrt: how the rate follows the batch"),
+              inPlanning()),
+      lrBaseBatch("lr-base-batch",
+                  cl::desc("batch that the model's rate is for (default: the "
+                           "model's own)"),
                   inPlanning()),
       microBatch("micro-batch", cl::init("auto"),
                  cl::desc("auto, or pins the micro-batch"), inPlanning()),
@@ -242,7 +246,7 @@ Error PlanningFlags::check() const {
       {target, {"cpu"}},
       {pipeline, {"auto", "none", "1"}, kManyRanks},
       {shardStates, {"auto", "none", "optimizer", "gradients", "parameters"}},
-      {lrScale, {"none"}},
+      {lrScale, {"none", "linear", "sqrt"}},
       {precision, {"auto", "fp64", "fp32", "bf16", "fp16"}},
       {remat, {"auto", "none", "full"}},
       {fusion, {"on", "off"}},
@@ -257,13 +261,12 @@ Error PlanningFlags::check() const {
       optimizer != "sgd")
     return badUsage("--optimizer", "'" + optimizer + "' is not supported",
                     "use adamw or sgd");
-  const cl::Option *unbuilt[] = {&gpuArch, &batchFrames, &lrBaseBatch,
-                                 &allowBatchChange};
+  const cl::Option *unbuilt[] = {&gpuArch, &batchFrames, &allowBatchChange};
   for (const cl::Option *flag : unbuilt)
     if (flag->getNumOccurrences())
       return badUsage("--" + flag->ArgStr, "is not supported yet",
                       "leave it out");
-  const cl::opt<int64_t> *positive[] = {&threads, &ranks, &batch};
+  const cl::opt<int64_t> *positive[] = {&threads, &ranks, &batch, &lrBaseBatch};
   for (const cl::opt<int64_t> *flag : positive)
     if (flag->getNumOccurrences() && *flag < 1)
       return badUsage("--" + flag->ArgStr, "is less than 1",
@@ -277,6 +280,9 @@ Error PlanningFlags::check() const {
                     "the norm of sharded gradients is rounded as the ranks "
                     "are, which --deterministic forbids",
                     "leave one of them out");
+  if (lrBaseBatch.getNumOccurrences() && lrScale == "none")
+    return badUsage("--lr-base-batch", "says nothing without a rule",
+                    "add --lr-scale=linear or sqrt");
   if (deterministic && ranks != 1 && ranks != 2 && ranks != 4)
     return badUsage(
         "--deterministic",

@@ -51,6 +51,9 @@ struct PlanningFlags {
   llvm::Error check() const;
 };
 
+/// On a module whose rate was scaled by its batch: the rule.
+inline constexpr llvm::StringLiteral kLrScaleAttr = "tts.lr_scale";
+
 /// Writes flags over the module's attributes: batch, buckets (with what a
 /// corpus says), optimizer, clipping, EMA, frozen parameters. What makes it
 /// another experiment than the model's is added to `changes`.

@@ -82,7 +82,7 @@ def launch(corpus, tmp_path):
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_ranks_train_as_one(train, launch, ranks):
+def test_ranks_train_as_one(train, launch, corpus, ranks):
     flags = ("--steps=20", "--eval-every=10")
     alone = train(*flags)
     together = launch(ranks, *flags).wait()
@@ -92,9 +92,9 @@ def test_ranks_train_as_one(train, launch, ranks):
         assert one["loss"] == pytest.approx(many["loss"], rel=1e-6)
         assert one["grad_norm"] == pytest.approx(many["grad_norm"], rel=1e-5)
         assert many["utterances"] == one["utterances"] and many["frames"] == one["frames"]
-    # Double validation: every utterance counts once, whatever the ranks.
+    # Double validation (report 14): every utterance counts once, whatever the ranks.
     for one, many in zip(alone.validations, together.validations, strict=True):
-        assert many["utterances"] == one["utterances"]
+        assert many["utterances"] == one["utterances"] == len(corpus.validation)
         assert one["val_loss"] == pytest.approx(many["val_loss"], rel=1e-6)
 
     final = together.lines[-1]
@@ -143,6 +143,16 @@ def test_a_lost_rank_ends_the_others(launch, how, victim):
         os.kill(pid, signal.SIGKILL)
     done = run.wait()
     assert f"error: rank {1 - victim}: rank {victim} has not been heard of" in done.err, done.err
+
+
+def test_validation_counts_once(train, make_corpus, launch):
+    """Report 14: 8 utterances, 2 ranks, a batch that does not divide them: 8 evaluations in total, the mean of one rank."""
+    eight = make_corpus(name="eight", validation=8, shard_count=3)
+    flags = ("--steps=2", "--eval-every=1")
+    alone, together = train(*flags, data=eight.folder), launch(2, *flags, data=eight.folder).wait()
+    assert [line["utterances"] for line in together.validations] == [8, 8], together.err
+    for one, many in zip(alone.validations, together.validations, strict=True):
+        assert many["val_loss"] == pytest.approx(one["val_loss"], rel=1e-6)
 
 
 @pytest.mark.parametrize("shard_count", [4, 2])

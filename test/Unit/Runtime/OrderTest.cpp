@@ -128,8 +128,6 @@ class EveryBucketCount : public testing::TestWithParam<uint32_t> {};
 TEST_P(EveryBucketCount, AnEpochHoldsEachIdOnceInABucketThatFits) {
   uint32_t count = GetParam();
   std::vector<uint8_t> bucketOf(1000);
-  if (count > 255)
-    GTEST_SKIP() << "the loader numbers buckets by a byte";
   for (uint32_t u = 0; u < 1000; ++u) // utterance u has length u + 1
     bucketOf[u] = uint8_t(u * count / 1000);
   Order order(shardSizes(), 0, 3);
@@ -157,6 +155,36 @@ TEST_P(EveryBucketCount, AnEpochHoldsEachIdOnceInABucketThatFits) {
     ASSERT_EQ(next, ids.size());
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 1000);
+}
+
+/// The same over ranks that each cut their own part of every update.
+TEST_P(EveryBucketCount, RanksTogetherTakeEachIdOnce) {
+  uint32_t count = GetParam();
+  std::vector<uint8_t> bucketOf(1000);
+  for (uint32_t u = 0; u < 1000; ++u)
+    bucketOf[u] = uint8_t(u * count / 1000);
+  for (uint32_t ranks : {1u, 2u, 3u, 4u}) {
+    Order order(shardSizes(), 0, 3);
+    Batches batches(makeBuckets(count), 16);
+    std::vector<int> seen(1000);
+    std::vector<MicroBatch> micro;
+    for (size_t taken = 0; taken < 1000; taken += 16) {
+      std::vector<uint32_t> ids =
+          takeEpoch(order, std::min<size_t>(16, 1000 - taken));
+      for (uint32_t rank = 0; rank < ranks; ++rank) {
+        std::vector<uint32_t> own;
+        for (uint32_t u : ids)
+          if (order.isIn({rank, ranks}, u))
+            own.push_back(u);
+        micro.clear();
+        batches.cut(own.data(), own.size(), bucketOf.data(), micro);
+        for (const MicroBatch &m : micro)
+          for (uint32_t i = 0; i < m.count; ++i)
+            ++seen[own[m.first + i]];
+      }
+    }
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 1000) << ranks;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Report13, EveryBucketCount,
