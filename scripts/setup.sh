@@ -11,7 +11,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools lld-22 g++ cmake ninja-build ccache git
   zlib1g-dev libzstd-dev
   # runtime
-  libdnnl-dev libopenmpi-dev openmpi-bin nlohmann-json3-dev libcli11-dev
+  libdnnl-dev libopenmpi-dev openmpi-bin iproute2 nlohmann-json3-dev libcli11-dev
   # tests
   libgtest-dev clang-format python3 python3-venv python3-torch python3-torchaudio python3-psutil
   # speech: text, alignment, audio
