@@ -120,6 +120,33 @@ def test_resume_is_the_same_run(train, make_corpus, tmp_path):
     assert [p.name for p in (tmp_path / "d").iterdir()] == ["step-00000004"]
 
 
+def test_another_batch_or_rate_is_another_experiment(train, tmp_path):
+    """Allowed, said and kept in every later checkpoint; ranks and micro-batches are no such thing."""
+    here = f"--checkpoint-dir={tmp_path / 'c'}"
+
+    def experiment(step):
+        return json.loads((tmp_path / "c" / f"step-{step:08d}" / "state.json").read_text())["experiment"]
+
+    assert train("--steps=2", here).code == 0
+    assert experiment(2)["batch"] == 4 and experiment(2)["parameters"] == 7 and "changes" not in experiment(2)
+    same = train("--steps=4", "--resume", here)
+    assert same.code == 0 and "experiment" not in same.err and "changes" not in experiment(4)
+    other = train("--steps=6", "--resume", "--lr=0.02", here, env={"TOY_BATCH": "6"})
+    changes = ["from update 5 on: batch 6 instead of 4", "from update 5 on: lr 0.02 instead of 0.01"]
+    assert other.code == 0, other.err
+    for change in changes:
+        assert f"warning: {tmp_path / 'c' / 'step-00000004'}: another experiment {change}\n" in other.err
+    assert experiment(6)["changes"] == changes and experiment(6)["batch"] == 6
+    # The history stays; what is as before is no change, and a longer run is one only where the rate follows it.
+    back = train("--steps=8", "--resume", "--lr=0.02", "--schedule=cosine", here, env={"TOY_BATCH": "6"})
+    assert back.code == 0 and experiment(8)["changes"] == [
+        *changes,
+        'from update 7 on: schedule "cosine" instead of "constant"',
+    ]
+    longer = train("--steps=9", "--resume", "--lr=0.02", "--schedule=cosine", here, env={"TOY_BATCH": "6"})
+    assert longer.err.count("warning: ") == 1 and "from update 9 on: steps 9 instead of 8" in longer.err
+
+
 def test_full_disk_leaves_nothing_half_written(train, tmp_path):
     here = f"--checkpoint-dir={tmp_path / 'c'}"
     run = train("--steps=3", "--checkpoint-every=1", here, file_limit=400)

@@ -55,7 +55,8 @@ std::string stateText(const RunState &s) {
                {"seed", s.seed},
                {"epoch", s.position.epoch},
                {"position", s.position.taken},
-               {"corpus", s.corpus}};
+               {"corpus", s.corpus},
+               {"experiment", s.experiment.toJson()}};
   if (std::isfinite(s.bestLoss)) {
     json["best_val_loss"] = s.bestLoss;
     json["best_step"] = s.bestStep;
@@ -76,6 +77,7 @@ RunState parseState(const std::string &path) {
     s.position = {json.at("epoch").get<uint64_t>(),
                   json.at("position").get<uint64_t>()};
     s.corpus = json.at("corpus").get<uint64_t>();
+    s.experiment = Experiment::fromJson(json);
     s.bestLoss = json.value("best_val_loss", s.bestLoss);
     s.bestStep = json.value("best_step", s.bestStep);
     s.lossScale.value = json.value("loss_scale", s.lossScale.value);

@@ -17,6 +17,7 @@
 #include "Runtime/IO/Order.h"
 #include "Runtime/IO/Safetensors.h"
 #include "Runtime/Memory/Arena.h"
+#include "Runtime/Train/Experiment.h"
 #include "Runtime/Train/LossScale.h"
 #include <limits>
 
@@ -31,6 +32,7 @@ struct RunState {
   double bestLoss = std::numeric_limits<double>::infinity();
   int64_t bestStep = 0;
   LossScale lossScale;
+  Experiment experiment;
 };
 
 class Checkpoints {

@@ -98,6 +98,7 @@ void Run::restore() {
   state.corpus = corpus.identity();
   state.seed = options.seed.value_or(0);
   state.lossScale.value = options.lossScale;
+  state.experiment = Experiment(model.manifest, options);
   if (!options.resume) {
     initializeParameters(model.manifest, model.arena, state.seed);
     if (!options.initFrom.empty()) {
@@ -122,7 +123,13 @@ void Run::restore() {
     throw Error(Exit::BadInput, folder,
                 "it was trained on another corpus than " + corpus.directory,
                 "give that one, or start with --init-from its weights");
+  Experiment now = state.experiment;
+  for (const std::string &change : now.goOnFrom(saved.experiment, saved.step))
+    if (world.isFirst())
+      std::fprintf(stderr, "warning: %s: another experiment %s\n",
+                   folder.c_str(), change.c_str());
   state = saved;
+  state.experiment = now;
 }
 
 void Run::run() {

@@ -21,6 +21,8 @@ struct Filled {
     tts::test::ToyOptions options;
     if (const char *hash = std::getenv("TOY_FEATURES_HASH"))
       options.featuresHash = hash;
+    if (const char *batch = std::getenv("TOY_BATCH"))
+      options.batch = std::atoi(batch);
     if (const char *ranks = std::getenv("TOY_RANKS"))
       options.ranks = std::atoi(ranks);
     tts::test::Toy toy = tts::test::makeToy(options);

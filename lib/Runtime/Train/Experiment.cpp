@@ -1,0 +1,60 @@
+//===- Experiment.cpp - settings of a run, and their changes --------------===//
+
+#include "Runtime/Train/Experiment.h"
+
+namespace tts::rt {
+
+using Json = nlohmann::ordered_json;
+
+Experiment::Experiment(const Manifest &manifest, const Options &options) {
+  int64_t parameters = 0;
+  for (const Parameter &p : manifest.parameters)
+    parameters += p.value.elements();
+  settings = {{"parameters", parameters},
+              {"batch", manifest.batch},
+              {"lr", options.lr},
+              {"warmup", options.warmup},
+              {"schedule", options.schedule},
+              {"weight_decay", options.weightDecay},
+              {"ema", manifest.optimizer.ema}};
+  if (options.schedule == "cosine") // falls to 0 there
+    settings["steps"] = options.steps;
+}
+
+std::vector<std::string> Experiment::goOnFrom(const Experiment &saved,
+                                              int64_t step) {
+  std::vector<std::string> added;
+  changes = saved.changes;
+  if (saved.settings.is_null())
+    return added;
+  for (const auto &[name, value] : settings.items()) {
+    auto before = saved.settings.find(name);
+    if (before != saved.settings.end() && *before != value)
+      added.push_back("from update " + std::to_string(step + 1) +
+                      " on: " + name + " " + value.dump() + " instead of " +
+                      before->dump());
+  }
+  changes.insert(changes.end(), added.begin(), added.end());
+  return added;
+}
+
+Json Experiment::toJson() const {
+  Json json = settings;
+  if (!changes.empty())
+    json["changes"] = changes;
+  return json;
+}
+
+Experiment Experiment::fromJson(const Json &state) {
+  Experiment experiment;
+  if (!state.contains("experiment"))
+    return experiment;
+  experiment.settings = state["experiment"];
+  if (experiment.settings.contains("changes"))
+    experiment.changes =
+        experiment.settings["changes"].get<std::vector<std::string>>();
+  experiment.settings.erase("changes");
+  return experiment;
+}
+
+} // namespace tts::rt

@@ -1,0 +1,39 @@
+//===- Experiment.h - what must not change unsaid when a run goes on ------===//
+//
+// Ranks, micro-batches, precision of storage are plans of one experiment;
+// another batch, rate or schedule is another experiment. A checkpoint holds
+// what it was trained with, and from which update on that was changed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TTS_RUNTIME_TRAIN_EXPERIMENT_H
+#define TTS_RUNTIME_TRAIN_EXPERIMENT_H
+
+#include "Runtime/Train/Options.h"
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace tts::rt {
+
+class Experiment {
+public:
+  Experiment() = default;
+  Experiment(const Manifest &manifest, const Options &options);
+
+  /// Takes over the saved one's history and adds what is otherwise now, each
+  /// as "from update 7 on: lr 0.02 instead of 0.01"; returns what was added.
+  std::vector<std::string> goOnFrom(const Experiment &saved, int64_t step);
+
+  nlohmann::ordered_json toJson() const;
+  /// Empty where the checkpoint has none.
+  static Experiment fromJson(const nlohmann::ordered_json &state);
+
+private:
+  nlohmann::ordered_json settings; ///< by name; null: unknown
+  std::vector<std::string> changes;
+};
+
+} // namespace tts::rt
+
+#endif // TTS_RUNTIME_TRAIN_EXPERIMENT_H
