@@ -264,8 +264,9 @@ public:
 private:
   int self = 0, size = 1;
   MPI_Comm comm;
-  MPI_Request requests[2][2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL},
-                                {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
+  MPI_Request requests[slots][2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL},
+                                    {MPI_REQUEST_NULL, MPI_REQUEST_NULL},
+                                    {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
   std::unique_ptr<Watch> watch;
   bool failed = false;
 };
@@ -324,7 +325,9 @@ void Mpi::wait(int slot) {
           "MPI_Testall");
     if (isThrough)
       return;
-    if (tries > 100)
+    if (tries > 200)
+      usleep(100); // the other rank is not there yet
+    else if (tries > 100)
       sched_yield();
   }
 }

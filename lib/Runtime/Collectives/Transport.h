@@ -1,14 +1,16 @@
 //===- Transport.h - messages between ranks ------------------------------===//
 //
-// What the algorithms over ranks stand on: MPI, or threads in a test. Two
-// transfers may be under way at a time, each a message out and one in, so that
-// arithmetic runs beside them.
+// What the algorithms over ranks stand on: MPI, or threads in a test. A transfer
+// is a message out and one in. Two may be under way at a time for arrays, so
+// that arithmetic runs beside them, and one for numbers; these two uses may come
+// from two threads.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TTS_RUNTIME_COLLECTIVES_TRANSPORT_H
 #define TTS_RUNTIME_COLLECTIVES_TRANSPORT_H
 
+#include <atomic>
 #include <cstdint>
 
 namespace tts::rt {
@@ -27,7 +29,8 @@ public:
     void *in;
     uint64_t inBytes;
   };
-  /// Begins a transfer in one of two slots; nothing is sent or awaited for 0
+  static constexpr int slots = 3, slotOfNumbers = 2;
+  /// Begins a transfer in one of the slots; nothing is sent or awaited for 0
   /// bytes. Both sides of a message use the same slot.
   virtual void start(int slot, const Transfer &transfer) = 0;
   /// Returns when both messages are through.
@@ -39,7 +42,7 @@ public:
   uint64_t bytesSent() const { return sent; }
 
 protected:
-  uint64_t sent = 0;
+  std::atomic<uint64_t> sent{0};
 };
 
 } // namespace tts::rt

@@ -102,6 +102,10 @@ static Tensor asHeld(Tensor tensor) {
   return tensor;
 }
 
+void Model::runLastBackward(uint32_t bucket) {
+  executor.runLastBackward(programOf(TTS_PROGRAM_BACKWARD, bucket));
+}
+
 Tensor Model::find(const std::string &name, uint32_t bucket) const {
   auto missing = [&]() -> Tensor {
     throw Error(Exit::BadInput, "tensor '" + name + "'", "there is none",

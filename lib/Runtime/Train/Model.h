@@ -28,6 +28,8 @@ public:
 
   /// Runs the program of that kind; `bucket` is ignored for zero and update.
   void run(TtsProgramKind kind, uint32_t bucket);
+  /// The last backward of an update whose gradients are final as it ends.
+  void runLastBackward(uint32_t bucket);
   bool has(TtsProgramKind kind, uint32_t bucket) const;
 
   /// A tensor by its public name, or throws Exit::BadInput: a parameter's own

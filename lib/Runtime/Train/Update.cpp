@@ -123,7 +123,10 @@ void addGradients(Model &model, const MicroBatches &batches,
     if (model.manifest.updateInBackward &&
         !std::isfinite(totalLoss(model, result, sums)))
       return;
-    model.run(TTS_PROGRAM_BACKWARD, batches.buckets[i]);
+    if (i + 1 == batches.count && batches.groups() == 1)
+      model.runLastBackward(batches.buckets[i]);
+    else
+      model.run(TTS_PROGRAM_BACKWARD, batches.buckets[i]);
     if (batches.progress)
       batches.progress(i + 1);
   };
@@ -157,8 +160,8 @@ void runUpdate(Model &model, const MicroBatches &batches,
   // A non-finite loss with finite gradients must not reach the weights either.
   result.finite = std::isfinite(result.loss);
   result.gradNorm = NAN;
-  if (!result.finite)
-    return;
+  if (!result.finite) // of all ranks, which count on each other's sums
+    return model.executor.finishEarlySums();
   if (!model.manifest.updateInBackward)
     model.run(TTS_PROGRAM_UPDATE, 0);
   result.gradNorm = model.readScalar(*model.gradNorm);

@@ -26,6 +26,8 @@ static uint32_t getClass(const Storage &storage) {
   case Role::Next:
   case Role::Scalar:
     return TTS_CLASS_BUFFERS;
+  case Role::Messages:
+    return TTS_CLASS_COLLECTIVES;
   case Role::Input:
     return TTS_CLASS_BATCH;
   case Role::Stash:

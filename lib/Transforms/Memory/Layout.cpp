@@ -93,7 +93,7 @@ int64_t placePersistent(StorageTable &table) {
   static const Role order[] = {Role::Parameter, Role::HalfCopy, Role::Gradient,
                                Role::Partial,   Role::Moment1,  Role::Moment2,
                                Role::Ema,       Role::Next,     Role::Scalar,
-                               Role::Input};
+                               Role::Input,     Role::Messages};
   int64_t top = 0;
   for (Role role : order)
     for (auto &[key, storage] : table.getPersistent())

@@ -1,6 +1,7 @@
 //===- Storage.cpp - which values share bytes -----------------------------===//
 
 #include "Storage.h"
+#include "tts-runtime/Format.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 
@@ -121,6 +122,15 @@ LogicalResult StorageTable::assignArguments(Program &program) {
   return success();
 }
 
+/// Sums that the runtime may begin while backward still runs: their messages
+/// share bytes with nothing.
+static bool sumsGradients(Program &program, Operation *op) {
+  return isa<rt::AllReduceOp>(op) && program.kind == TTS_PROGRAM_UPDATE &&
+         llvm::all_of(op->getOperands(), [&](Value value) {
+           return program.places.lookup(value).storage->role == Role::Gradient;
+         });
+}
+
 void StorageTable::assignOp(Program &program, Operation *op) {
   if (auto slice = dyn_cast<rt::SliceOp>(op)) {
     auto type = cast<RankedTensorType>(slice.getX().getType());
@@ -148,6 +158,12 @@ void StorageTable::assignOp(Program &program, Operation *op) {
       bytes && bytes.getInt() > 0) {
     auto type = RankedTensorType::get({bytes.getInt()},
                                       IntegerType::get(op->getContext(), 8));
+    if (sumsGradients(program, op)) {
+      auto name = StringAttr::get(op->getContext(), "messages");
+      program.scratch[op] =
+          getBound(program, Role::Messages, name, type, op->getLoc());
+      return;
+    }
     Storage *scratch = create(op->getLoc(), type);
     scratch->isScratch = true;
     scratch->isMessages =

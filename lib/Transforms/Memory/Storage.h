@@ -22,6 +22,7 @@ enum class Role {
   Parameter,
   Gradient,
   Partial,
+  Messages,
   Moment1,
   Moment2,
   Ema,

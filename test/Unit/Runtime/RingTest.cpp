@@ -61,8 +61,8 @@ public:
 private:
   Post &post;
   int self, all;
-  Transfer pending[2] = {};
-  bool open[2] = {};
+  Transfer pending[slots] = {};
+  bool open[slots] = {};
 };
 
 /// Runs body(rank, transport) on so many threads.

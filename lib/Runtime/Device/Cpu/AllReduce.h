@@ -6,6 +6,7 @@
 #include "Runtime/Abi/Table.h"
 #include "Runtime/Collectives/Ring.h"
 #include "Runtime/Collectives/World.h"
+#include "Runtime/Device/Cpu/EarlySums.h"
 #include "Runtime/Device/Cpu/LibraryCall.h"
 
 namespace tts::rt {
@@ -20,8 +21,12 @@ public:
             World *world, const std::string &where);
 
   void run(dnnl_stream_t, void *const *operands) const override {
-    isNumber ? sumNumber(operands[0]) : ring.allReduce();
+    isNumber ? sumNumber(operands[0])
+    : early  ? early->finish()
+             : ring.allReduce();
   }
+  /// Its sums are made, or begun, by another.
+  void hasEarly(EarlySums *sums) { early = sums; }
   /// All ranks rehearse the same table, so they meet here as well: what MPI
   /// allocates for its first messages it allocates now.
   void runOne(dnnl_stream_t stream, void *const *operands) const override {
@@ -36,6 +41,7 @@ private:
   TtsDType dtype;
   bool isNumber;
   Ring ring;
+  EarlySums *early = nullptr;
 };
 
 } // namespace tts::rt

@@ -14,7 +14,9 @@
 #include <ctime>
 #include <omp.h>
 #include <set>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace tts::rt {
 
@@ -58,6 +60,7 @@ Executor::Executor(const Table &table, const TtsKernel *kernels,
     }
     reaches.push_back(end);
   }
+  prepareEarlySums();
 }
 
 /// Below this a second thread costs more than it saves.
@@ -122,6 +125,53 @@ void Executor::run(uint32_t index) {
     return runWatched(index);
   for (uint32_t i = 0; i < program.num_entries; ++i)
     runCall(calls[program.first_entry + i]);
+}
+
+/// The first sum of update, if its messages have room of their own: other
+/// programs use the bytes of what lives in update alone.
+void Executor::prepareEarlySums() {
+  // To measure what it hides.
+  const char *wanted = std::getenv("TTS_EARLY_SUMS");
+  if (wanted && std::string_view(wanted) == "0")
+    return;
+  for (const TtsProgram &program : table.programs)
+    for (uint32_t i = 0; i < program.num_entries; ++i) {
+      const TtsEntry &entry = table.entries[program.first_entry + i];
+      if (program.kind != TTS_PROGRAM_UPDATE || early ||
+          std::string(table.name(table.functions[entry.function].name)) !=
+              "rt.all_reduce")
+        continue;
+      const TtsOperand &room =
+          table.operands[entry.first_operand + entry.num_operands - 1];
+      // A number goes another way (AllReduce.h).
+      bool isNumber = entry.num_operands == 2 &&
+                      table.operands[entry.first_operand].size <= 8;
+      if (isNumber || table.buffers[room.buffer].program != TTS_NO_BUCKET)
+        continue;
+      const Call &call = calls[program.first_entry + i];
+      early = std::make_unique<EarlySums>(table, entry, call.operands,
+                                          *world->messages());
+      for (auto &collective : collectives)
+        if (collective.get() == call.library)
+          static_cast<AllReduce &>(*collective).hasEarly(early.get());
+    }
+}
+
+void Executor::runLastBackward(uint32_t index) {
+  if (!early || observer || timing)
+    return run(index);
+  const TtsProgram &program = table.programs[index];
+  reached = std::max(reached, reaches[index]);
+  early->begin(index);
+  for (uint32_t i = 0; i < program.num_entries; ++i) {
+    runCall(calls[program.first_entry + i]);
+    early->advance(i + 1);
+  }
+}
+
+void Executor::finishEarlySums() {
+  if (early && !observer && !timing)
+    early->finish();
 }
 
 void Executor::runCall(const Call &call) {

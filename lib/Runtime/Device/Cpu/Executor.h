@@ -11,6 +11,7 @@
 #include "Runtime/Abi/Table.h"
 #include "Runtime/Collectives/World.h"
 #include "Runtime/Device/Cpu/Conv1d.h"
+#include "Runtime/Device/Cpu/EarlySums.h"
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Memory/Arena.h"
 #include "tts-runtime/Abi.h"
@@ -50,6 +51,12 @@ public:
   /// Exit::Interrupted when an observer ends it.
   void run(uint32_t program);
 
+  /// Runs an update's last backward: gradients are summed over ranks as they
+  /// become final, where the table has room for that.
+  void runLastBackward(uint32_t program);
+  /// The sums that are begun, and of which ranks count on each other, end.
+  void finishEarlySums();
+
   /// Who is told after each entry, or null.
   void observe(EntryObserver *observer) { this->observer = observer; }
   EntryObserver *observed() const { return observer; }
@@ -84,6 +91,7 @@ private:
   void prepare(uint32_t entry, TtsKernel kernel);
   const LibraryCall &findLibrary(const TtsEntry &entry, void *const *operands,
                                  const std::string &where);
+  void prepareEarlySums();
   void runCall(const Call &call);
   void runTimed(const Call &call, EntryTime &time);
   void runWatched(uint32_t program);
@@ -99,9 +107,10 @@ private:
   Conv1dLibrary convolutions;
   World *world;
   std::vector<std::unique_ptr<LibraryCall>> collectives;
-  std::vector<void *> addresses; ///< per operand of the table
-  std::vector<Call> calls;       ///< per entry of the table
-  std::vector<uint64_t> reaches; ///< per program: end of its highest operand
+  std::unique_ptr<EarlySums> early; ///< or null
+  std::vector<void *> addresses;    ///< per operand of the table
+  std::vector<Call> calls;          ///< per entry of the table
+  std::vector<uint64_t> reaches;    ///< per program: end of its highest operand
   uint64_t reached = 0;
   EntryObserver *observer = nullptr;
   bool timing = false;
