@@ -19,11 +19,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from tts.data.errors import InputError, Parser, run_tool
 
+ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
 MPIRUN = ("mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
 SIDES = {"2 ranks x 1 thread": (2, 1), "1 rank x 2 threads": (1, 2), "1 rank x 1 thread": (1, 1)}
@@ -52,7 +52,13 @@ def train(folder: Path, corpus: Path, ranks: int, threads: int, steps: int) -> l
     """Seconds of each update but the first."""
     log = folder / f"log-{ranks}-{threads}"
     launch = [*MPIRUN, "-n", str(ranks)] if ranks > 1 else []
-    run = (folder / f"train-{ranks}-{threads}", f"--data={corpus}", f"--steps={steps + 1}", f"--log-dir={log}", "--seed=1")
+    run = (
+        folder / f"train-{ranks}-{threads}",
+        f"--data={corpus}",
+        f"--steps={steps + 1}",
+        f"--log-dir={log}",
+        "--seed=1",
+    )
     call(*launch, *run, env={**os.environ, "OMP_NUM_THREADS": str(threads)})
     lines = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
     return [line["seconds"] for line in lines if "seconds" in line and "loss" in line][1:]

@@ -27,7 +27,7 @@ module attributes {rt.arena_bytes = 64 : i64, rt.buffers = [], rt.manifest = {}}
 // -----
 
 module attributes {rt.arena_bytes = 64 : i64, rt.buffers = [], rt.manifest = {}} {
-  // expected-error@+1 {{kind 9 is no TtsProgramKind}}
-  rt.program @nothing attributes {kind = 9 : i64, bucket = -1 : i64} {
+  // expected-error@+1 {{kind 11 is no TtsProgramKind}}
+  rt.program @nothing attributes {kind = 11 : i64, bucket = -1 : i64} {
   }
 }

@@ -10,11 +10,11 @@
 #include "Runtime/Device/Cpu/AllReduce.h"
 #include "Runtime/Device/Cpu/Shards.h"
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <omp.h>
 #include <set>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
