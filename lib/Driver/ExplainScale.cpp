@@ -68,14 +68,19 @@ void tts::printScale(llvm::raw_ostream &os, Compilation &compilation) {
       "the same update on {0} ranks used otherwise, predicted by formulas and "
       "by a simulation of the schedule (docs/scale.md); {1}:\n",
       work.ranks,
-      work.overlaps ? "collectives go on behind backward"
-                    : "collectives do not overlap");
+      work.overlaps
+          ? "collectives go on behind backward"
+          : "sums of whole gradients go on behind backward, transfers "
+            "of shards do not");
   os << llvm::formatv(
       "  {0,-16} {9,11} {1,-11} {2,9} {3,9} {4,9} {5,9} {6,9} {7,15} "
       "{8,15}\n",
       "data x stages", "shards of", "s/update", "simulated", "bubble",
       "exposed", "arith.", "bytes a rank", "bytes sent", "micro-batch");
   for (const plan::ScaleLayout &layout : plan::findLayouts(work)) {
+    if (!request.hardware.isGpu)
+      work.overlaps =
+          layout.stages == 1 && layout.sharding == plan::Sharding::None;
     plan::ScalePrediction p =
         plan::predictScale(work, layout, request.hardware);
     os << llvm::formatv(
