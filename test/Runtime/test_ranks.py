@@ -16,6 +16,19 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none
 RANKS = BUILT / "tts-toy-ranks"
 
 
+def pid_of(program: Path, rank: int) -> int:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(folder / "exe") != str(program):
+                continue
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if f"OMPI_COMM_WORLD_RANK={rank}".encode() in variables:
+            return int(folder.name)
+    raise AssertionError(f"rank {rank} does not run")
+
+
 class Launched:
     """A run under mpirun, in the background."""
 
@@ -41,16 +54,7 @@ class Launched:
         return Finished(subprocess.CompletedProcess([], self.process.returncode, out, err), self.log)
 
     def pid(self, rank: int) -> int:
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if os.readlink(folder / "exe") != str(self.program):
-                    continue
-                variables = (folder / "environ").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if f"OMPI_COMM_WORLD_RANK={rank}".encode() in variables:
-                return int(folder.name)
-        raise AssertionError(f"rank {rank} does not run")
+        return pid_of(self.program, rank)
 
     def wait_for_update(self):
         deadline = time.monotonic() + 60

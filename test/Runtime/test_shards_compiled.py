@@ -1,9 +1,14 @@
 """Sharded states (ZeRO 1, 2, 3): the curve of one rank, fewer bytes on each, the ring's bytes, checkpoints between shardings."""
 
 import json
+import os
+import signal
+import subprocess
+import time
 
 import pytest
 from test_budget import TOOLS, check_final_line, compile_model, run
+from test_ranks import MPIRUN, pid_of
 from test_ranks_compiled import BUDGET, alone, material, train
 
 __all__ = ["alone", "material"]  # fixtures, used by name
@@ -83,6 +88,30 @@ def test_a_checkpoint_continues_under_any_sharding(material, alone, tmp_path):
     lines += train(material, "alone", 1, kept, "--steps=4", "--resume", log=tmp_path / "3")[:-1]
     check_same_curve(alone[:-1], lines)
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [f"step-0000000{n}" for n in (1, 3, 4)]
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_killed_among_saves_loses_nothing(material, alone, tmp_path, victim):
+    """Every update is saved by both ranks together; one is killed, and the run that resumes ends with the same bits."""
+    compile_sharded(material, f"killed{victim}", 2, "optimizer", "--micro-batch=4")
+    program = material / f"killed{victim}"
+    flags = ("--steps=12", "--eval-every=0", "--checkpoint-every=1", "--keep=20")
+    train(material, program.name, 2, *flags, f"--checkpoint-dir={tmp_path / 'whole'}", log=tmp_path / "log")
+    kept = tmp_path / "kept"
+    common = [f"--data={material / 'corpus'}", "--seed=1", *flags, f"--checkpoint-dir={kept}"]
+    running = subprocess.Popen(
+        [*MPIRUN, "--enable-recovery", "-n", "2", program, *common], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (kept / "step-00000003").exists() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    os.kill(pid_of(program, victim), signal.SIGKILL)
+    running.communicate(timeout=60)
+    train(material, program.name, 2, *common, "--resume", log=tmp_path / "again")
+    for name in ("model", "optimizer"):
+        file = f"step-00000012/{name}.safetensors"
+        assert (kept / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert all(path.name.startswith("step-") for path in kept.iterdir())
 
 
 def test_only_shards_fit(material):
