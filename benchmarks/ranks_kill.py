@@ -86,7 +86,7 @@ class Trial:
         (folder / "killer.c").write_text(KILLER)
         self.killer = folder / "killer.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", self.killer, folder / "killer.c", "-ldl"], check=True)
-        self.env = {**os.environ, "OMP_NUM_THREADS": "1", "TTS_RANK_TIMEOUT": "8", **(env or {})}
+        self.env = {**os.environ, "OMP_NUM_THREADS": "1", "TTS_RANK_TIMEOUT": "12", **(env or {})}
 
     def launch(self, name: str, *more: str, recovery=False, env=None) -> subprocess.Popen:
         place = [f"--data={self.data}", f"--checkpoint-dir={self.folder / name}", f"--log-dir={self.folder / name}-log"]
