@@ -1,9 +1,9 @@
 //===- Transport.h - messages between ranks ------------------------------===//
 //
-// What the algorithms over ranks stand on: MPI, or threads in a test. A transfer
-// is a message out and one in. Two may be under way at a time for arrays, so
-// that arithmetic runs beside them, and one for numbers; these two uses may come
-// from two threads.
+// What the algorithms over ranks stand on: MPI, or threads in a test. A
+// transfer is a message out and one in. Two may be under way at a time for
+// arrays, so that arithmetic runs beside them, and one for numbers; these two
+// uses may come from two threads.
 //
 //===----------------------------------------------------------------------===//
 

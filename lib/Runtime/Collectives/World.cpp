@@ -24,8 +24,9 @@ double *World::gather(const double *values, size_t count) {
   std::copy(values, values + count, gathered.begin() + long(count) * rank);
   for (int away = 1; away < n; ++away) {
     int to = (rank + away) % n, from = (rank + n - away) % n;
-    transport->start(Transport::slotOfNumbers, {to, gathered.data() + count * size_t(rank), bytes,
-                         from, gathered.data() + count * size_t(from), bytes});
+    transport->start(Transport::slotOfNumbers,
+                     {to, gathered.data() + count * size_t(rank), bytes, from,
+                      gathered.data() + count * size_t(from), bytes});
     transport->wait(Transport::slotOfNumbers);
     numbersSent += bytes;
   }
