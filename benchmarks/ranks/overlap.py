@@ -7,7 +7,7 @@ Two ranks of one thread, each in a namespace of its own, joined by a pair of vir
 limits. The same program is trained in turns, --rounds times: over the link as it is, over the link with sums made when backward
 has ended (TTS_EARLY_SUMS=0), and over an unlimited link. A side's time is the sum over updates of each one's least seconds. What
 the sum costs when nothing hides it is the second less the third; hidden is what of it the first does not pay. At least 80 %
-is wanted; 3 is the exit status below it. Only the last backward of an update can hide anything, so the batch has to be large. Not
+is wanted; 3 is the exit status below it. Only the last backward of an update can hide anything, so a rank's share is one micro-batch. Not
 with a real-time priority, by which the thread that sums would wait for the one that computes.
 """
 
@@ -107,6 +107,7 @@ def main() -> int:
     parser.add_argument("--model", default="dit", help="a module of tts.models")
     parser.add_argument("--size", default="small")
     parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--bucket", default="text=24,frames=96", help="one, as large as the corpus' utterances")
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rate", default="1gbit")
@@ -114,10 +115,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name, namespaces():
         folder = Path(name)
         corpus, model = folder / "corpus", folder / "model.mlir"
-        call(sys.executable, "-m", "tts.data", "synthetic", f"--out={corpus}", "--utterances=200", "--seed=1")
+        call(sys.executable, "-m", "tts.data", "synthetic", f"--out={corpus}", "--utterances=1600", "--seed=1")
         flags = (f"--size={arguments.size}", f"--batch={arguments.batch}", f"--corpus={corpus}", "-o", model)
         call(sys.executable, "-m", f"tts.models.{arguments.model}", *flags)
-        flags = ("--memory-budget=16G", "--ranks=2", "--threads=1", f"--buckets-from={corpus}")
+        flags = ("--memory-budget=16G", "--ranks=2", "--threads=1", f"--bucket={arguments.bucket}")
+        flags += (f"--micro-batch={arguments.batch // 2}",)
         call(BIN / "tts-compile", *flags, model, "-o", folder / "train")
         write_agent(folder)
         sides = {"early": (arguments.rate, True), "late": (arguments.rate, False), "unlimited": (None, False)}

@@ -1,6 +1,6 @@
 """Two ranks of one thread beside one rank of two threads and one of one, the same batch: the speed of ranks on one machine.
 
-    chrt -f 10 .venv/bin/python benchmarks/ranks/throughput.py                           # FastSpeech 2 small, batch 16
+    chrt -f 10 .venv/bin/python benchmarks/ranks/throughput.py                           # FastSpeech 2 small, batch 64
     chrt -f 10 .venv/bin/python benchmarks/ranks/throughput.py --size=base --batch=8 --steps=4
 
 The three programs have the micro-batches the planner gives them and are trained in turns, --rounds times, each --steps updates over the
@@ -67,7 +67,7 @@ def train(folder: Path, corpus: Path, ranks: int, threads: int, steps: int) -> l
 def main() -> int:
     parser = Parser(prog="throughput", description=__doc__.splitlines()[0])
     parser.add_argument("--size", default="small")
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--bucket", action="append", default=[], help="instead of the corpus' buckets; repeatable")
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=4)
@@ -78,7 +78,7 @@ def main() -> int:
         corpus = arguments.corpus
         if corpus is None:
             corpus = folder / "corpus"
-            flags = ("synthetic", f"--out={corpus}", "--utterances=200", "--seed=1")
+            flags = ("synthetic", f"--out={corpus}", "--utterances=1600", "--seed=1")
             call(sys.executable, "-m", "tts.data", *flags, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
         buckets = [f"--bucket={b}" for b in arguments.bucket] or [f"--buckets-from={corpus.resolve()}"]
         compile_sides(folder, corpus.resolve(), arguments.size, arguments.batch, buckets)
