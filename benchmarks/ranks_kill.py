@@ -1,12 +1,12 @@
 """Kills a rank of a training with SIGKILL at random moments; what --resume then makes of it must be the unbroken run, to the bit.
 
-    .venv/bin/python benchmarks/ranks_kill.py [--moments 50] [--seed 0] [--ranks 2]
+    .venv/bin/python benchmarks/ranks_kill.py [--moments 50] [--seed 0] [--ranks 2] [--shard-states parameters] [--deterministic]
 
 The moments: any time at all, start included; inside a sum over the ranks (a call of MPI_Testall); while a checkpoint is
 written (write, fsync); around its commit (before a rename, right after one). The last three strike exactly: a library loaded
 before the others counts the calls of one rank and kills it in the drawn one. Every second run is started as mpirun does by
 itself, where it kills the survivors, the others with --enable-recovery, where they must end by themselves.
-All processes must be gone 30 s after the kill. Then the run is started again, with --resume if there is a checkpoint; every
+All ranks must be gone 30 s after the kill, and mpirun too; where it was asked to recover and stays by itself, that is told apart. Then the run is started again, with --resume if there is a checkpoint; every
 file of every checkpoint and every line of metrics.jsonl (but its times) is compared. Exit 1 if anything differs or hangs.
 """
 
@@ -73,6 +73,10 @@ class Moment:
 
     def __str__(self):
         return f"rank {self.rank} " + (f"in {self.call}" if self.call else f"after {self.after:.3f} s")
+
+
+class Launcher(Exception):
+    """All ranks are gone, mpirun --enable-recovery is not."""
 
 
 class Trial:
@@ -144,6 +148,10 @@ class Trial:
         while time.monotonic() < deadline and (process.poll() is None or self.pids()):
             time.sleep(0.01)
         left = self.pids()
+        if recovery and not left and process.poll() is None:
+            process.kill()
+            process.communicate()
+            raise Launcher(str(moment))
         if left or process.poll() is None:
             for pid in left.values():
                 os.kill(pid, signal.SIGKILL)
@@ -204,8 +212,8 @@ def draw(random_: random.Random, ranks: int, seconds: float, checkpoints: int) -
     return Moment(kind, 0, f"{call}:{random_.randint(1, of_each * checkpoints)}")
 
 
-def compiled_model(folder: Path, ranks: int) -> tuple[Path, Path]:
-    """FastSpeech 2 tiny for so many ranks, and its corpus."""
+def compiled_model(folder: Path, ranks: int, more: list[str]) -> tuple[Path, Path]:
+    """FastSpeech 2 tiny for so many ranks, with more flags of tts-compile, and its corpus."""
 
     def run(*command):
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
@@ -214,7 +222,7 @@ def compiled_model(folder: Path, ranks: int) -> tuple[Path, Path]:
     corpus, model, program = folder / "corpus", folder / "model.mlir", folder / "train"
     run(sys.executable, "-m", "tts.data", "synthetic", f"--out={corpus}", "--utterances=60", "--seed=3")
     run(sys.executable, "-m", "tts.models.fastspeech2", "--size=tiny", "--batch=8", f"--corpus={corpus}", "-o", model)
-    flags = ["--memory-budget=256M", "--threads=1", f"--ranks={ranks}", "--micro-batch=2", "--plan-table=none"]
+    flags = ["--memory-budget=256M", "--threads=1", f"--ranks={ranks}", "--micro-batch=2", "--plan-table=none", *more]
     run(TOOLS / "tts-compile", *flags, model, "-o", program)
     return program, corpus
 
@@ -225,18 +233,25 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--shard-states", default="none")
+    parser.add_argument("--deterministic", action="store_true")
     options = parser.parse_args()
-    random_, faults, slowest = random.Random(options.seed), [], 0.0
+    random_, faults, slowest, stayed = random.Random(options.seed), [], 0.0, 0
+    more = [f"--shard-states={options.shard_states}", *["--deterministic"] * options.deterministic]
     told: dict[str, list[int]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
-        program, corpus = compiled_model(Path(name), options.ranks)
+        program, corpus = compiled_model(Path(name), options.ranks, more)
         flags = [f"--steps={options.steps}", "--checkpoint-every=2", "--keep=1000", "--eval-every=5", "--seed=3"]
         trial = Trial(Path(name) / "trial", program, corpus, options.ranks, flags)
         seconds = trial.whole()
         while sum(map(len, told.values())) + len(faults) < options.moments:
             moment = draw(random_, options.ranks, seconds, options.steps // 2)
             try:
-                gone = trial.strike(moment, recovery=random_.random() < 0.5)
+                try:
+                    gone = trial.strike(moment, recovery=random_.random() < 0.5)
+                except Launcher as own:
+                    print(f"{own}: mpirun stays though all ranks are gone", flush=True)
+                    stayed, gone = stayed + 1, 0.0
                 if gone is None:
                     print(f"{moment}: over before", flush=True)
                     trial.forget()
@@ -252,7 +267,9 @@ def main() -> int:
             trial.forget()
     for kind, resumed in sorted(told.items()):
         print(f"{kind}: {len(resumed)} moments, went on from updates {min(resumed)} to {max(resumed)}")
-    print(f"{sum(map(len, told.values()))} moments, all gone in at most {slowest:.1f} s, {len(faults)} faults")
+    print(
+        f"{sum(map(len, told.values()))} moments, all gone in at most {slowest:.1f} s, mpirun stayed {stayed} times, {len(faults)} faults"
+    )
     return 1 if faults else 0
 
 

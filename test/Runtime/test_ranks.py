@@ -146,7 +146,8 @@ def test_a_lost_rank_ends_the_others(launch, how, victim):
     if how == signal.SIGSTOP:
         os.kill(pid, signal.SIGKILL)
     done = run.wait()
-    assert f"error: rank {1 - victim}: rank {victim} has not been heard of" in done.err, done.err
+    what = "is gone: killed" if how == signal.SIGKILL else "has not been heard of for 4 s"
+    assert f"error: rank {1 - victim}: rank {victim} {what}" in done.err, done.err
 
 
 def test_validation_counts_once(train, make_corpus, launch):

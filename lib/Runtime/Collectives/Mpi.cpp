@@ -4,11 +4,13 @@
 // transport below it to the next (over shared memory: nothing, for ever). So a
 // thread of each rank sends a beat to the others and listens to theirs. It goes
 // on while this rank computes, reads or saves, and stops when it is killed,
-// stopped or cut off.
+// stopped or cut off. Of ranks on its own machine it also sees whether their
+// processes are there and whether they wait for the processor.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Collectives/Silence.h"
 #include "Runtime/Collectives/World.h"
 #include "Runtime/Memory/SmallThread.h"
 #include <atomic>
@@ -56,16 +58,20 @@ public:
 
 private:
   struct Peer {
-    Clock::time_point seen;
+    Silence silence;
+    ProcessId id;
+    bool isVisible = false; ///< its process, from here
     MPI_Request request = MPI_REQUEST_NULL;
     int telling = Alive, told = Alive; ///< what the request carries; carried
     bool isDone = false;
   };
   static void *enter(void *self);
+  void introduce();
   void work();
   void listen();
   void tell(bool isTime);
-  void lookForLost(Clock::time_point now);
+  void look();
+  void lookForLost(double seconds);
   [[noreturn]] void end(int peer, const std::string &what);
 
   int rank;
@@ -74,15 +80,32 @@ private:
   std::vector<Peer> peers;
   std::atomic<int> beat{Alive}, everyoneKnows{Alive};
   std::atomic<bool> stopping{false};
+  std::atomic<bool> isNamed{false}, areIntroduced{false};
+  ProcessId own; ///< once isNamed
   pthread_t thread;
 };
 
 Watch::Watch(int rank, int ranks) : rank(rank), peers(size_t(ranks)) {
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  for (Peer &peer : peers)
-    peer.seen = Clock::now();
   thread = startSmallThread(enter, this, "watch over the ranks");
+  introduce();
+}
+
+/// Who is on this machine, too, and can be seen.
+void Watch::introduce() {
+  while (!isNamed)
+    usleep(100);
+  std::vector<ProcessId> ids(peers.size());
+  check(MPI_Allgather(&own, sizeof(own), MPI_BYTE, ids.data(), sizeof(own),
+                      MPI_BYTE, comm),
+        "MPI_Allgather");
+  for (size_t r = 0; r < peers.size(); ++r) {
+    peers[r].id = ids[r];
+    peers[r].isVisible =
+        ids[r].machine == own.machine && stateOf(ids[r]) != ProcessState::Gone;
+  }
+  areIntroduced = true;
 }
 
 Watch::~Watch() {
@@ -104,17 +127,18 @@ void *Watch::enter(void *self) {
 void Watch::work() {
   constexpr useconds_t pause = 20000;
   constexpr int pausesPerBeat = 20;
+  own = ownProcess();
+  isNamed = true;
   Clock::time_point last = Clock::now();
   for (int i = 0; !stopping; ++i) {
+    bool isTime = i % pausesPerBeat == 0;
     listen();
-    // Whoever was stopped for long itself must hear the others first.
+    tell(isTime);
+    if (isTime && areIntroduced)
+      look();
     Clock::time_point now = Clock::now();
-    if (now - last > std::chrono::seconds(1))
-      for (Peer &peer : peers)
-        peer.seen = now;
+    lookForLost(std::chrono::duration<double>(now - last).count());
     last = now;
-    tell(i % pausesPerBeat == 0);
-    lookForLost(now);
     usleep(pause);
   }
 }
@@ -128,7 +152,7 @@ void Watch::listen() {
       return;
     MPI_Recv(&what, 1, MPI_INT, status.MPI_SOURCE, 0, comm, MPI_STATUS_IGNORE);
     Peer &peer = peers[size_t(status.MPI_SOURCE)];
-    peer.seen = Clock::now();
+    peer.silence.end();
     peer.isDone = what == Done;
     if (what > 0 && beat <= 0)
       end(status.MPI_SOURCE,
@@ -158,13 +182,23 @@ void Watch::tell(bool isTime) {
     everyoneKnows = now;
 }
 
-void Watch::lookForLost(Clock::time_point now) {
+void Watch::look() {
+  for (Peer &peer : peers)
+    if (peer.isVisible)
+      peer.silence.look(stateOf(peer.id));
+}
+
+void Watch::lookForLost(double seconds) {
   for (int r = 0; r < int(peers.size()); ++r) {
-    const Peer &peer = peers[size_t(r)];
-    double silent = std::chrono::duration<double>(now - peer.seen).count();
-    if (r != rank && !peer.isDone && timeout > 0 && silent > timeout &&
-        beat <= 0)
-      end(r, "has not been heard of for " + std::to_string(int(silent)) +
+    Peer &peer = peers[size_t(r)];
+    peer.silence.pass(seconds);
+    if (r == rank || peer.isDone || beat > 0)
+      continue;
+    if (peer.silence.hasEnded())
+      end(r, "is gone: killed, or see its message");
+    if (timeout > 0 && peer.silence.seconds() > timeout)
+      end(r, "has not been heard of for " +
+                 std::to_string(int(peer.silence.seconds())) +
                  " s: killed, stopped or cut off");
   }
 }

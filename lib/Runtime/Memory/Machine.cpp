@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <functional>
 #include <string>
 #include <unistd.h>
 
@@ -112,6 +113,12 @@ double secondsSinceStart() {
   timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec) - started;
+}
+
+uint64_t machineId() {
+  char text[64];
+  readSmall("/proc/sys/kernel/random/boot_id", text);
+  return std::hash<std::string>()(text);
 }
 
 uint64_t availableMemory() {

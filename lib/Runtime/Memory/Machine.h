@@ -21,6 +21,9 @@ uint64_t residentBytes();
 /// hundredth of a second.
 double secondsSinceStart();
 
+/// The same number for all that runs on this machine since it started.
+uint64_t machineId();
+
 /// Bytes this process can still commit: free memory of the machine, or what
 /// its control groups leave, whichever is less.
 uint64_t availableMemory();
