@@ -1,15 +1,13 @@
 //===- ApplyFlags.cpp - flags over the module's attributes ---------------===//
 
+#include "BatchSetting.h"
 #include "Corpus.h"
-#include "Flags.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Transforms/Plan/ByteSize.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/Threading.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace tts;
@@ -173,71 +171,6 @@ std::string stringOf(ModuleOp module, const llvm::cl::opt<std::string> &flag,
   return own ? own.str() : otherwise.str();
 }
 
-/// Module attributes that flags override, and what that changes of the
-/// experiment, in words.
-class ModuleSettings {
-public:
-  ModuleSettings(ModuleOp module, std::vector<std::string> &changes)
-      : module(module), changes(changes) {}
-
-  /// Null removes it.
-  void set(StringRef name, Attribute value) {
-    Attribute before = module->getAttr(name);
-    if (text(before) != text(value))
-      changes.push_back(llvm::formatv("{0} {1} instead of the model's {2}",
-                                      name.drop_front(StringRef("tts.").size()),
-                                      text(value), text(before)));
-    if (value)
-      module->setAttr(name, value);
-    else
-      module->removeAttr(name);
-  }
-
-private:
-  static std::string text(Attribute value) {
-    if (auto number = dyn_cast_or_null<IntegerAttr>(value))
-      return std::to_string(number.getInt());
-    if (auto number = dyn_cast_or_null<FloatAttr>(value)) {
-      std::string digits;
-      llvm::raw_string_ostream(digits)
-          << llvm::format("%g", number.getValueAsDouble());
-      return digits;
-    }
-    if (auto string = dyn_cast_or_null<StringAttr>(value))
-      return string.str();
-    return "none";
-  }
-
-  ModuleOp module;
-  std::vector<std::string> &changes;
-};
-
-/// The model's rate at another batch than that it is for. Warm-up is counted in
-/// updates and stays.
-llvm::Error scaleRate(ModuleOp module, const PlanningFlags &flags,
-                      IntegerAttr ownBatch, ModuleSettings &settings) {
-  if (flags.lrScale == "none")
-    return llvm::Error::success();
-  Builder b(module.getContext());
-  auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
-  auto rate = module->getAttrOfType<FloatAttr>("tts.lr");
-  int64_t base = flags.lrBaseBatch.getNumOccurrences() ? flags.lrBaseBatch
-                 : ownBatch                            ? ownBatch.getInt()
-                                                       : 0;
-  if (!rate || base < 1)
-    return badUsage("--lr-scale",
-                    rate ? "the model has no batch that its rate is for"
-                         : "the model has no tts.lr to scale",
-                    rate ? "give --lr-base-batch=B0"
-                         : "leave it out and give train --lr");
-  double factor = double(batch.getInt()) / double(base);
-  if (flags.lrScale == "sqrt")
-    factor = std::sqrt(factor);
-  settings.set("tts.lr", b.getF64FloatAttr(rate.getValueAsDouble() * factor));
-  module->setAttr(kLrScaleAttr, b.getStringAttr(flags.lrScale.getValue()));
-  return llvm::Error::success();
-}
-
 } // namespace
 
 llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
@@ -245,15 +178,6 @@ llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
                             std::vector<std::string> &changes) {
   Builder b(module.getContext());
   ModuleSettings settings(module, changes);
-  auto ownBatch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
-  if (flags.batch.getNumOccurrences())
-    settings.set(kBatchAttr, b.getI64IntegerAttr(flags.batch));
-  auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
-  if (!batch || batch.getInt() < 1)
-    return badUsage("--batch", "the model has no positive tts.batch",
-                    "give --batch=B");
-  if (auto error = scaleRate(module, flags, ownBatch, settings))
-    return error;
   if (flags.optimizer.getNumOccurrences())
     settings.set(kOptimizerAttr, b.getStringAttr(flags.optimizer));
   if (flags.gradClip.getNumOccurrences())

@@ -42,6 +42,9 @@ llvm::Error Compilation::load(StringRef file) {
     return failure("correct the model there");
   if (auto error = flags.check())
     return error;
+  batch.emplace(*module, flags);
+  if (auto error = batch->set())
+    return error;
   if (auto error = applyFlags(*module, flags, request, changes))
     return error;
   return readRequest(*module, flags, request);
@@ -59,6 +62,91 @@ llvm::Error Compilation::differentiate() {
   return run(Phase::Differentiate, Phase::Differentiate);
 }
 
+std::vector<std::string> Compilation::getChanges() const {
+  std::vector<std::string> all = batch->getChanges();
+  if (!loweredBatch.empty())
+    all.push_back(loweredBatch);
+  llvm::append_range(all, changes);
+  return all;
+}
+
+/// At the batch that was asked for.
+llvm::Error Compilation::choose() {
+  PlanFront front;
+  std::string key;
+  if (!flags.planFront.empty()) {
+    key = keyOfFront(*module, request);
+    if (auto error = readFront(flags.planFront, key, context).moveInto(front))
+      return error;
+    request.front = &front;
+  }
+  auto planned = makePlan(*module, request);
+  request.front = nullptr;
+  if (failed(planned))
+    return failure("correct the model there, see docs/ir-contracts.md");
+  result.emplace(std::move(*planned));
+  if (flags.planFront.empty())
+    return llvm::Error::success();
+  return writeFile(flags.planFront, frontJson(front, key));
+}
+
+/// At another; nothing is kept of it but the result.
+llvm::Error Compilation::choose(int64_t other) {
+  if (auto error = batch->set(other))
+    return error;
+  auto planned = makePlan(*module, request);
+  if (failed(planned))
+    return failure("correct the model there, see docs/ir-contracts.md");
+  result.emplace(std::move(*planned));
+  return llvm::Error::success();
+}
+
+/// Accumulation has cut the batch up already: a lower one frees room in the
+/// loader's buffer alone, unless it must stay in one piece.
+bool Compilation::mayLowerBatch(int64_t least) {
+  double kept = double(least) / double(batch->get());
+  return request.microBatch || findWholeBatchOp(*module) ||
+         request.optimizerInBackward != "none" ||
+         result->smallestBudget -
+                 int64_t((1 - kept) * result->hostBufferBytes) <=
+             result->budget;
+}
+
+/// Nothing fits: takes a lower batch where that is allowed, or names that way
+/// out where it would help.
+llvm::Error Compilation::lowerBatch() {
+  const int64_t asked = batch->get();
+  const int64_t least = request.ranks * request.groupsOfRank();
+  SmallVector<int64_t> batches = getLowerBatches(asked, least);
+  if (batches.empty() || !mayLowerBatch(batches.back()))
+    return llvm::Error::success();
+  if (!flags.allowBatchChange) // whether any would do
+    batches.erase(batches.begin(), batches.end() - 1);
+  PlanResult kept = std::move(*result);
+  request.seeksWayOut = false;
+  for (int64_t lower : batches) {
+    if (auto error = choose(lower))
+      return error;
+    if (result->fits)
+      break;
+  }
+  if (result->fits && flags.allowBatchChange) {
+    loweredBatch = llvm::formatv(
+        "the batch was lowered to {0}: nothing fits {1} bytes with {2}",
+        batch->get(), result->budget, asked);
+    return llvm::Error::success();
+  }
+  if (flags.allowBatchChange) { // the smallest there is
+    result->wayOut = kept.wayOut;
+    return llvm::Error::success();
+  }
+  if (result->fits)
+    kept.wayOut += kept.wayOut.empty() ? "allow --allow-batch-change"
+                                       : " or allow --allow-batch-change";
+  result.emplace(std::move(kept));
+  return batch->set(asked);
+}
+
 llvm::Error Compilation::plan() {
   if (auto split = findSplitBatch(*module, request))
     return badUsage(getStableName(split->place), split->what, split->todo);
@@ -69,23 +157,12 @@ llvm::Error Compilation::plan() {
   if (flags.explain)
     for (int64_t gibibytes : {8, 12, 16, 24, 40, 80})
       request.furtherBudgets.push_back(gibibytes << 30);
-  PlanFront front;
-  std::string key;
-  if (!flags.planFront.empty()) {
-    key = keyOfFront(*module, request);
-    if (auto error = readFront(flags.planFront, key, context).moveInto(front))
+  if (auto error = choose())
+    return error;
+  if (!result->fits)
+    if (auto error = lowerBatch())
       return error;
-    request.front = &front;
-  }
-  auto planned = makePlan(*module, request);
   request.timing = nullptr;
-  request.front = nullptr;
-  if (failed(planned))
-    return failure("correct the model there, see docs/ir-contracts.md");
-  result.emplace(std::move(*planned));
-  if (!flags.planFront.empty())
-    if (auto error = writeFile(flags.planFront, frontJson(front, key)))
-      return error;
   if (flags.explain)
     printExplanation(llvm::errs(), *this);
   if (!result->fits)

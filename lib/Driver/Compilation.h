@@ -3,8 +3,8 @@
 #ifndef TTS_LIB_DRIVER_COMPILATION_H
 #define TTS_LIB_DRIVER_COMPILATION_H
 
+#include "BatchSetting.h"
 #include "Diagnostics.h"
-#include "Flags.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tts/Pipelines/Planning.h"
 
@@ -40,10 +40,15 @@ public:
   llvm::StringRef getModelHash() const { return modelHash; }
   const PlanningFlags &getFlags() const { return flags; }
   mlir::TimingScope &getTiming() { return timing; }
-  /// What flags changed of the model's experiment, in words.
-  llvm::ArrayRef<std::string> getChanges() const { return changes; }
+  /// What is otherwise than in the model's experiment, in words.
+  std::vector<std::string> getChanges() const;
 
 private:
+  llvm::Error choose();
+  llvm::Error choose(int64_t batch);
+  llvm::Error lowerBatch();
+  bool mayLowerBatch(int64_t least);
+
   mlir::MLIRContext &context;
   const PlanningFlags &flags;
   mlir::TimingScope &timing;
@@ -51,8 +56,10 @@ private:
   std::string path, modelHash;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   PlanRequest request;
+  std::optional<BatchSetting> batch;
   std::optional<PlanResult> result;
-  std::vector<std::string> changes;
+  std::vector<std::string> changes; ///< but for the batch's
+  std::string loweredBatch;         ///< or "": it was kept
 };
 
 /// SHA-256 in lower-case hexadecimal digits.

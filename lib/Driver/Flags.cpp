@@ -132,8 +132,10 @@ PlanningFlags::PlanningFlags()
       batch("batch", cl::desc("utterances per optimizer update"), inPlanning()),
       batchFrames("batch-frames", cl::desc("frames per optimizer update"),
                   inPlanning()),
-      allowBatchChange("allow-batch-change",
-                       cl::desc("the batch need not be kept"), inPlanning()),
+      allowBatchChange(
+          "allow-batch-change",
+          cl::desc("where nothing fits, the batch is halved until a plan does"),
+          inPlanning()),
       lrScale("lr-scale", cl::init("none"),
               cl::desc("none; linear or sqrt: how the rate follows the batch"),
               inPlanning()),
@@ -261,7 +263,7 @@ Error PlanningFlags::check() const {
       optimizer != "sgd")
     return badUsage("--optimizer", "'" + optimizer + "' is not supported",
                     "use adamw or sgd");
-  const cl::Option *unbuilt[] = {&gpuArch, &batchFrames, &allowBatchChange};
+  const cl::Option *unbuilt[] = {&gpuArch, &batchFrames};
   for (const cl::Option *flag : unbuilt)
     if (flag->getNumOccurrences())
       return badUsage("--" + flag->ArgStr, "is not supported yet",

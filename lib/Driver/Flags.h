@@ -54,9 +54,10 @@ struct PlanningFlags {
 /// On a module whose rate was scaled by its batch: the rule.
 inline constexpr llvm::StringLiteral kLrScaleAttr = "tts.lr_scale";
 
-/// Writes flags over the module's attributes: batch, buckets (with what a
-/// corpus says), optimizer, clipping, EMA, frozen parameters. What makes it
-/// another experiment than the model's is added to `changes`.
+/// Writes flags over the module's attributes: buckets (with what a corpus
+/// says), optimizer, clipping, EMA, frozen parameters; the batch is
+/// BatchSetting's. What makes it another experiment than the model's is added
+/// to `changes`.
 llvm::Error applyFlags(mlir::ModuleOp module, const PlanningFlags &flags,
                        PlanRequest &request, std::vector<std::string> &changes);
 

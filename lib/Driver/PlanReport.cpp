@@ -125,6 +125,8 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
           "that is not finite has spoilt them\n";
   os << "  an eager framework would hold about "
      << plan::formatByteSize(plan.eagerBytes) << "\n";
+  for (const std::string &change : compilation.getChanges())
+    os << "  another experiment: " << change << "\n";
   if (plan.exchange.ranks > 1)
     printExchange(os, compilation);
 }

@@ -348,7 +348,7 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
     pinned.front = nullptr;
     result = Planner(differentiated, pinned).run();
   }
-  if (succeeded(result) && !result->fits) {
+  if (succeeded(result) && !result->fits && request.seeksWayOut) {
     auto fits = [&](const PlanRequest &freer) {
       FailureOr<PlanResult> found = Planner(differentiated, freer).run();
       return succeeded(found) && found->fits;

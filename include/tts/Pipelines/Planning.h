@@ -41,6 +41,8 @@ struct PlanRequest {
   llvm::SmallVector<double> bucketShares;
   /// To be answered besides, whatever the hardware offers.
   llvm::SmallVector<int64_t> furtherBudgets;
+  /// Where nothing fits, whether to look for what to leave out.
+  bool seeksWayOut = true;
   /// Kept between requests that differ in their budgets alone: filled where it
   /// is empty, every choice lowered and packed, else looked up. Or null.
   PlanFront *front = nullptr;
