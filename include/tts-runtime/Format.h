@@ -86,7 +86,7 @@ typedef struct TtsProgram {
   uint32_t bucket; ///< index into the manifest's buckets, or TTS_NO_BUCKET
   uint32_t first_entry;
   uint32_t num_entries;
-  uint32_t reserved;
+  uint32_t slot; ///< of a pipeline stage's forward or backward; else 0
 } TtsProgram;
 
 typedef struct TtsEntry {
@@ -198,6 +198,22 @@ enum TtsConv1dScalar {
   TTS_CONV1D_SCRATCH, ///< bytes of library scratch in the last operand
   TTS_CONV1D_NUM_SCALARS,
 };
+
+/// The scalar of "rt.all_reduce", 0 where there is none: over which ranks.
+enum TtsAmong {
+  TTS_AMONG_ALL = 0,
+  TTS_AMONG_REPLICAS = 1, ///< of this rank's pipeline stage
+  TTS_AMONG_STAGES = 2,   ///< of this rank's replica of the model
+};
+
+/// Scalars of "rt.send" and "rt.recv", a value from one pipeline stage to
+/// another of the same replica.
+enum TtsMessageScalar {
+  TTS_MESSAGE_STAGE = 0, ///< the other one
+  TTS_MESSAGE_CHANNEL,   ///< which value of which program, < TTS_MAX_CHANNELS
+  TTS_MESSAGE_NUM_SCALARS,
+};
+#define TTS_MAX_CHANNELS 32768
 
 #ifdef __cplusplus
 }

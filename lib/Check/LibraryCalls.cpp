@@ -173,8 +173,12 @@ static void checkConv1d(const Table &table, const TtsEntry &entry,
 /// Arrays of one float type that become their sums, and room for messages.
 static void checkAllReduce(const Table &table, const TtsEntry &entry,
                            const std::string &label, Report &report) {
-  if (entry.num_operands < 2 || entry.num_scalars != 0)
+  if (entry.num_operands < 2 || entry.num_scalars > 1)
     return report.fail(label, "an all_reduce without arrays and room");
+  const int64_t among =
+      entry.num_scalars ? table.scalars[entry.first_scalar] : 0;
+  if (among < TTS_AMONG_ALL || among > TTS_AMONG_STAGES)
+    report.fail(label, "an all_reduce over ranks of an unknown kind");
   const TtsOperand *operands = &table.operands[entry.first_operand];
   const TtsOperand &room = operands[entry.num_operands - 1];
   const int64_t dtype = operands[0].dtype;
@@ -267,6 +271,40 @@ static bool checkShardCall(const Table &table, const TtsEntry &entry,
   return true;
 }
 
+/// Whether the function is a message between pipeline stages.
+static bool checkMessage(const Table &table, const TtsEntry &entry,
+                         const std::string &function, const std::string &label,
+                         Report &report) {
+  const bool sends = function == "rt.send";
+  if (!sends && function != "rt.recv")
+    return false;
+  const uint32_t expected = sends ? 2 : 1;
+  if (entry.num_operands != expected ||
+      entry.num_scalars != TTS_MESSAGE_NUM_SCALARS) {
+    report.fail(label, "a message with " + std::to_string(entry.num_operands) +
+                           " operands and " +
+                           std::to_string(entry.num_scalars) + " scalars");
+    return true;
+  }
+  const int64_t *scalars = &table.scalars[entry.first_scalar];
+  if (scalars[TTS_MESSAGE_STAGE] < 0 || scalars[TTS_MESSAGE_CHANNEL] < 0 ||
+      scalars[TTS_MESSAGE_CHANNEL] >= TTS_MAX_CHANNELS)
+    report.fail(label, "a message of no stage or channel");
+  const TtsOperand &value = table.operands[entry.first_operand];
+  checkOperand(value, value.size, value.dtype, sends ? TTS_READ : TTS_WRITE,
+               "the value of a message ", label, report);
+  if (!sends)
+    return true;
+  const TtsOperand &outbox = table.operands[entry.first_operand + 1];
+  const TtsBuffer &buffer = table.buffers[outbox.buffer];
+  checkOperand(outbox, value.size, TTS_BYTES, TTS_WRITE,
+               "the outbox of a message ", label, report);
+  if (!isPersistent(buffer) || buffer.klass != TTS_CLASS_COLLECTIVES)
+    report.fail(label, "a message whose outbox is no persistent buffer of "
+                       "class collectives");
+  return true;
+}
+
 void tts::check::checkLibraryCalls(const Table &table, uint64_t ranks,
                                    Report &report) {
   for (uint32_t p = 0; p < table.programs.size(); ++p)
@@ -282,7 +320,9 @@ void tts::check::checkLibraryCalls(const Table &table, uint64_t ranks,
         checkConv1d(table, entry, table.entryLabel(p, e), report);
       else if (name == "rt.all_reduce")
         checkAllReduce(table, entry, table.entryLabel(p, e), report);
-      else if (!checkShardCall(table, entry, name, ranks,
+      else if (!checkMessage(table, entry, name, table.entryLabel(p, e),
+                             report) &&
+               !checkShardCall(table, entry, name, ranks,
                                table.entryLabel(p, e), report))
         report.fail(table.entryLabel(p, e),
                     "calls '" + name + "', which no runtime has");

@@ -51,15 +51,17 @@ Tensor readTensor(const Json &json, uint64_t arenaBytes,
   tensor.shape = json.at("shape").get<std::vector<int64_t>>();
   tensor.dims = json.value("dims", std::vector<std::string>());
   tensor.lengths = json.value("lengths", std::string());
-  // An output may be a part of a buffer, anything else begins one.
-  tensor.at = readSlice(json, arenaBytes, owner,
-                        kind == "output" ? dtypeSize(tensor.dtype)
-                                         : TTS_ARENA_ALIGNMENT);
   if (!tensor.dims.empty() && tensor.dims.size() != tensor.shape.size())
     damaged(owner + " has another number of dims than its shape");
   for (int64_t extent : tensor.shape)
     if (extent < 0)
       damaged(owner + " has a negative extent");
+  if (kind == "parameter" && !json.contains("offset"))
+    return tensor; // of another stage
+  // An output may be a part of a buffer, anything else begins one.
+  tensor.at = readSlice(json, arenaBytes, owner,
+                        kind == "output" ? dtypeSize(tensor.dtype)
+                                         : TTS_ARENA_ALIGNMENT);
   if (bytesOf(tensor, tensor.dtype, tensor.at.isShard, ranks) != tensor.at.size)
     damaged(owner + " does not have the size of its shape");
   return tensor;
@@ -95,9 +97,15 @@ void readHalfCopy(const Json &json, Parameter &p, uint64_t arenaBytes,
     damaged(owner + " does not have half the size of its parameter");
 }
 
-Parameter readParameter(const Json &json, uint64_t arenaBytes, int ranks) {
+Parameter readParameter(const Json &json, uint64_t arenaBytes, int ranks,
+                        const Stages &stages) {
   Parameter p;
   p.value = readTensor(json, arenaBytes, "parameter", ranks);
+  p.stage = json.value("stage", stages.index);
+  p.isElsewhere = !json.contains("offset");
+  if (p.stage < 0 || p.stage >= stages.count ||
+      (p.isElsewhere && p.stage == stages.index))
+    damaged("parameter '" + p.value.name + "' is on no stage");
   p.frozen = json.value("frozen", false);
   if (json.contains("init") && !json["init"].is_null()) {
     p.init.kind = json["init"].at("kind").get<std::string>();
@@ -132,6 +140,15 @@ Bucket readBucket(const Json &json, uint64_t arenaBytes) {
   readInputs(json.at("inputs"), bucket.inputs);
   readInputs(json.value("infer_inputs", Json::array()), bucket.inferInputs);
   return bucket;
+}
+
+Stages readStages(const Json &json, int ranks) {
+  Stages s{json.at("count").get<int>(), json.at("index").get<int>(),
+           json.at("slots").get<int>()};
+  if (s.count < 1 || s.index < 0 || s.index >= s.count || s.slots < 1 ||
+      ranks % s.count != 0)
+    damaged("its stages are not those of " + std::to_string(ranks) + " ranks");
+  return s;
 }
 
 Optimizer readOptimizer(const Json &json) {
@@ -180,6 +197,8 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes, int rank)
     ranks = json.value("ranks", 1);
     if (batch < 1 || threads < 1 || ranks < 1)
       damaged("batch, threads and ranks must be at least 1");
+    if (json.contains("stages"))
+      stages = readStages(json["stages"], ranks);
     groups = json.value("groups", 1);
     if (groups != 1 && (groups != 4 || groups % ranks != 0))
       damaged("its groups are neither 1 nor 4 that the ranks share evenly");
@@ -197,7 +216,7 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes, int rank)
     for (const Json &bucket : json.at("buckets"))
       buckets.push_back(readBucket(bucket, arenaBytes));
     for (const Json &parameter : json.at("parameters"))
-      parameters.push_back(readParameter(parameter, arenaBytes, ranks));
+      parameters.push_back(readParameter(parameter, arenaBytes, ranks, stages));
     for (const Json &scalar : json.at("scalars"))
       scalars.push_back(readTensor(scalar, arenaBytes, "scalar"));
     for (const Json &loss : json.at("losses"))
@@ -210,6 +229,9 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes, int rank)
   } catch (const Json::exception &e) {
     damaged(e.what());
   }
+  if (stages.count > 1 && (hasShards() || groups > 1 || updateInBackward))
+    damaged(
+        "stages have neither shards, nor groups, nor an update in backward");
   for (const Output &output : outputs)
     if (output.bucket >= buckets.size())
       damaged("output '" + output.tensor.name + "' has no bucket");

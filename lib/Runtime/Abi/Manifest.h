@@ -47,6 +47,8 @@ struct Init {
 
 struct Parameter {
   Tensor value;
+  /// The pipeline stage that updates it and saves it; another may have a copy.
+  int stage = 0;
   bool frozen = false;
   Init init;
   /// Dtype and shape of the value, or a shard of that.
@@ -54,6 +56,15 @@ struct Parameter {
   Slice next;     ///< of a state (running statistics): what update adopts
   Slice halfCopy; ///< the value rounded to halfDtype, or nothing
   TtsDType halfDtype = TTS_BF16;
+
+  /// On another stage, and there is no copy here.
+  bool isElsewhere = false;
+};
+
+/// The pipeline that this table is a stage of, and how many micro-batches may
+/// be under way in it.
+struct Stages {
+  int count = 1, index = 0, slots = 1;
 };
 
 struct Bucket {
@@ -96,7 +107,8 @@ struct Manifest {
 
   /// The elements of the parameter that a slice of it holds.
   Part partOf(const Parameter &parameter, const Slice &slice) const {
-    uint64_t elements = uint64_t(parameter.value.elements());
+    uint64_t elements =
+        parameter.isElsewhere ? 0 : uint64_t(parameter.value.elements());
     return slice.isShard ? shardOf(elements, rank, ranks) : Part{0, elements};
   }
   /// Whether there are states of which a rank has a part only: gradients or
@@ -106,10 +118,16 @@ struct Manifest {
   bool hasShardedParameters() const;
   bool hasShards() const;
 
+  /// Whether it is this stage that updates a parameter and saves it.
+  bool owns(const Parameter &parameter) const {
+    return parameter.stage == stages.index;
+  }
+
   const Tensor *scalar(const std::string &name) const;
 
   int64_t batch = 0; ///< utterances of an update, over all ranks
   int threads = 1, ranks = 1, rank = 0;
+  Stages stages;
   /// Groups of shards whose sums are added as a tree; 1 where the order of a
   /// sum may depend on the number of ranks.
   int groups = 1;

@@ -63,8 +63,9 @@ void joinWorld(const Manifest &manifest, World &world) {
   if (!tts_make_transport)
     throw Error(Exit::Refused, "executable", "it was linked without MPI",
                 "recompile the model with this version of tts-compile");
-  world = World(std::unique_ptr<Transport>(
-      tts_make_transport(launch.rank, launch.ranks)));
+  world = World(
+      std::unique_ptr<Transport>(tts_make_transport(launch.rank, launch.ranks)),
+      manifest.stages.count);
 }
 
 void run(int argc, char **argv, World &world) {

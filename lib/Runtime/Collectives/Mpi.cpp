@@ -10,9 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Collectives/MpiPosts.h"
 #include "Runtime/Collectives/Silence.h"
 #include "Runtime/Collectives/World.h"
 #include "Runtime/Memory/SmallThread.h"
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -29,14 +31,6 @@ namespace tts::rt {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-void check(int status, const char *call) {
-  if (status != MPI_SUCCESS)
-    throw Error(Exit::PeerFailed, "MPI",
-                std::string(call) + " failed with status " +
-                    std::to_string(status),
-                "see the other ranks' messages and continue with --resume");
-}
 
 /// What a beat says: all is well, all is done, or the exit code of a failure.
 enum Beat { Alive = 0, Done = -1 };
@@ -86,7 +80,7 @@ private:
 };
 
 Watch::Watch(int rank, int ranks) : rank(rank), peers(size_t(ranks)) {
-  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   thread = startSmallThread(enter, this, "watch over the ranks");
   introduce();
@@ -97,9 +91,9 @@ void Watch::introduce() {
   while (!isNamed)
     usleep(100);
   std::vector<ProcessId> ids(peers.size());
-  check(MPI_Allgather(&own, sizeof(own), MPI_BYTE, ids.data(), sizeof(own),
-                      MPI_BYTE, comm),
-        "MPI_Allgather");
+  checkMpi(MPI_Allgather(&own, sizeof(own), MPI_BYTE, ids.data(), sizeof(own),
+                         MPI_BYTE, comm),
+           "MPI_Allgather");
   for (size_t r = 0; r < peers.size(); ++r) {
     peers[r].id = ids[r];
     peers[r].isVisible =
@@ -261,20 +255,21 @@ void rehearse(MPI_Comm comm, int rank, int ranks) {
     int peers = size > 256 ? 1 : ranks - 1;
     for (int away = 1; away <= peers; ++away)
       for (int i = 0; i < ahead; ++i)
-        check(MPI_Isend(out.data(), size, MPI_BYTE, (rank + away) % ranks, i,
-                        comm, &requests.emplace_back()),
-              "MPI_Isend");
+        checkMpi(MPI_Isend(out.data(), size, MPI_BYTE, (rank + away) % ranks, i,
+                           comm, &requests.emplace_back()),
+                 "MPI_Isend");
     for (int away = 1; away <= peers; ++away) // the last: all have come
       for (int isThere = 0; !isThere; sched_yield())
-        check(MPI_Iprobe((rank + ranks - away) % ranks, ahead - 1, comm,
-                         &isThere, MPI_STATUS_IGNORE),
-              "MPI_Iprobe");
+        checkMpi(MPI_Iprobe((rank + ranks - away) % ranks, ahead - 1, comm,
+                            &isThere, MPI_STATUS_IGNORE),
+                 "MPI_Iprobe");
     for (int away = 1; away <= peers; ++away)
       for (int i = 0; i < ahead; ++i)
-        check(MPI_Recv(in.data(), size, MPI_BYTE, (rank + ranks - away) % ranks,
-                       i, comm, MPI_STATUS_IGNORE),
-              "MPI_Recv");
-    check(
+        checkMpi(MPI_Recv(in.data(), size, MPI_BYTE,
+                          (rank + ranks - away) % ranks, i, comm,
+                          MPI_STATUS_IGNORE),
+                 "MPI_Recv");
+    checkMpi(
         MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
         "MPI_Waitall");
     requests.clear();
@@ -289,7 +284,16 @@ public:
   int rank() const override { return self; }
   int ranks() const override { return size; }
   void start(int slot, const Transfer &transfer) override;
-  void wait(int slot) override;
+  void wait(int slot) override { waitForAll(requests[slot], 2); }
+  void post(int outbox, int to, int channel, const void *data,
+            uint64_t bytes) override {
+    posts->post(outbox, to, channel, data, bytes);
+    sent += bytes;
+  }
+  void finishPost(int outbox) override { posts->finish(outbox); }
+  void receive(int from, int channel, void *data, uint64_t bytes) override {
+    posts->receive(from, channel, data, bytes);
+  }
   void announceFailure(int exitCode) override {
     failed = true;
     watch->say(exitCode);
@@ -298,9 +302,8 @@ public:
 private:
   int self = 0, size = 1;
   MPI_Comm comm;
-  MPI_Request requests[slots][2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL},
-                                    {MPI_REQUEST_NULL, MPI_REQUEST_NULL},
-                                    {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
+  MPI_Request requests[slots][2];
+  std::unique_ptr<MpiPosts> posts;
   std::unique_ptr<Watch> watch;
   bool failed = false;
 };
@@ -310,8 +313,8 @@ Mpi::Mpi(int plannedRank, int plannedRanks) {
   Limit limit(plannedRank, "come together",
               "start all ranks again, with a larger TTS_RANK_TIMEOUT if they "
               "are slow");
-  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),
-        "MPI_Init_thread");
+  checkMpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),
+           "MPI_Init_thread");
   MPI_Comm_rank(MPI_COMM_WORLD, &self);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (provided < MPI_THREAD_MULTIPLE)
@@ -324,8 +327,10 @@ Mpi::Mpi(int plannedRank, int plannedRanks) {
                     std::to_string(plannedRank) + " of " +
                     std::to_string(plannedRanks),
                 "start the program with the mpirun of the MPI it is linked to");
-  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  std::fill_n(requests[0], 2 * slots, MPI_REQUEST_NULL);
+  posts = std::make_unique<MpiPosts>();
   watch = std::make_unique<Watch>(self, size);
   rehearse(comm, self, size);
 }
@@ -335,35 +340,21 @@ Mpi::~Mpi() {
     return; // the others will not come to MPI_Finalize
   watch->say(Done);
   watch.reset();
+  posts.reset();
   Limit limit(self, "come to their end", "everything is saved");
   MPI_Finalize();
 }
 
 void Mpi::start(int slot, const Transfer &t) {
   if (t.inBytes)
-    check(MPI_Irecv(t.in, int(t.inBytes), MPI_BYTE, t.from, slot, comm,
-                    &requests[slot][0]),
-          "MPI_Irecv");
+    checkMpi(MPI_Irecv(t.in, int(t.inBytes), MPI_BYTE, t.from, slot, comm,
+                       &requests[slot][0]),
+             "MPI_Irecv");
   if (t.outBytes)
-    check(MPI_Isend(t.out, int(t.outBytes), MPI_BYTE, t.to, slot, comm,
-                    &requests[slot][1]),
-          "MPI_Isend");
+    checkMpi(MPI_Isend(t.out, int(t.outBytes), MPI_BYTE, t.to, slot, comm,
+                       &requests[slot][1]),
+             "MPI_Isend");
   sent += t.outBytes;
-}
-
-void Mpi::wait(int slot) {
-  // Polled, since ranks may share a core: who waits makes way.
-  for (int tries = 0;; ++tries) {
-    int isThrough = 0;
-    check(MPI_Testall(2, requests[slot], &isThrough, MPI_STATUSES_IGNORE),
-          "MPI_Testall");
-    if (isThrough)
-      return;
-    if (tries > 200)
-      usleep(100); // the other rank is not there yet
-    else if (tries > 100)
-      sched_yield();
-  }
 }
 
 } // namespace

@@ -3,7 +3,8 @@
 // What the algorithms over ranks stand on: MPI, or threads in a test. A
 // transfer is a message out and one in. Two may be under way at a time for
 // arrays, so that arithmetic runs beside them, and one for numbers; these two
-// uses may come from two threads.
+// uses may come from two threads. Groups of ranks have slots of their own, so
+// that their messages are never taken for others'.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,12 +30,23 @@ public:
     void *in;
     uint64_t inBytes;
   };
-  static constexpr int slots = 3, slotOfNumbers = 2;
+  static constexpr int groups = 3, slotsOfGroup = 3, slotOfNumbers = 2;
+  static constexpr int slots = groups * slotsOfGroup;
   /// Begins a transfer in one of the slots; nothing is sent or awaited for 0
   /// bytes. Both sides of a message use the same slot.
   virtual void start(int slot, const Transfer &transfer) = 0;
   /// Returns when both messages are through.
   virtual void wait(int slot) = 0;
+
+  /// Begins a message of its own, which goes on while this rank computes; the
+  /// bytes must stay until `finishPost` of the same outbox, a small number.
+  virtual void post(int outbox, int to, int channel, const void *data,
+                    uint64_t bytes) = 0;
+  /// Returns when the outbox's message, if there is one, is through.
+  virtual void finishPost(int outbox) = 0;
+  /// Returns when the next message of the channel is there.
+  virtual void receive(int from, int channel, void *data, uint64_t bytes) = 0;
+
   /// Tells every rank that this one ends with an error.
   virtual void announceFailure(int exitCode) {}
 

@@ -3,14 +3,30 @@
 #include "Runtime/Collectives/World.h"
 #include "Runtime/Abi/Error.h"
 #include <algorithm>
+#include <string>
 
 namespace tts::rt {
 
-World::World(std::unique_ptr<Transport> all) : transport(std::move(all)) {
+World::World(std::unique_ptr<Transport> all, int stages)
+    : transport(std::move(all)), numStages(stages) {
   gathered.resize(most * size_t(ranks()));
+  if (stages == 1)
+    return;
+  if (ranks() % stages != 0)
+    throw Error(Exit::Refused, "ranks",
+                std::to_string(ranks()) + " cannot share " +
+                    std::to_string(stages) + " stages evenly",
+                "recompile the model with this version of tts-compile");
+  std::vector<int> replicasHere, stagesHere;
+  for (int r = 0; r < replicas(); ++r)
+    replicasHere.push_back(stage() * replicas() + r);
+  for (int s = 0; s < stages; ++s)
+    stagesHere.push_back(s * replicas() + replica());
+  ofReplicas = std::make_unique<Group>(*transport, std::move(replicasHere), 1);
+  ofStages = std::make_unique<Group>(*transport, std::move(stagesHere), 2);
 }
 
-double *World::gather(const double *values, size_t count) {
+double *World::gather(const double *values, size_t count, Among among) {
   if (!transport) {
     gathered.assign(values, values + count);
     return gathered.data();
@@ -19,25 +35,26 @@ double *World::gather(const double *values, size_t count) {
     throw Error(Exit::Refused, "ranks",
                 "a model with so many losses cannot be trained on several",
                 "use fewer than 100 losses");
-  int n = ranks(), rank = this->rank();
+  Transport &group = *messages(among);
+  int n = group.ranks(), rank = group.rank();
   uint64_t bytes = count * sizeof(double);
   std::copy(values, values + count, gathered.begin() + long(count) * rank);
   for (int away = 1; away < n; ++away) {
     int to = (rank + away) % n, from = (rank + n - away) % n;
-    transport->start(Transport::slotOfNumbers,
-                     {to, gathered.data() + count * size_t(rank), bytes, from,
-                      gathered.data() + count * size_t(from), bytes});
-    transport->wait(Transport::slotOfNumbers);
+    group.start(Transport::slotOfNumbers,
+                {to, gathered.data() + count * size_t(rank), bytes, from,
+                 gathered.data() + count * size_t(from), bytes});
+    group.wait(Transport::slotOfNumbers);
     numbersSent += bytes;
   }
   return gathered.data();
 }
 
-void World::sum(double *values, size_t count) {
+void World::sum(double *values, size_t count, Among among) {
   if (!transport)
     return;
-  double *all = gather(values, count);
-  size_t rest = size_t(ranks());
+  double *all = gather(values, count, among);
+  size_t rest = size_t(messages(among)->ranks());
   for (; rest % 2 == 0; rest /= 2)
     for (size_t i = 0; i < rest / 2 * count; ++i)
       all[i] += all[rest / 2 * count + i];

@@ -3,6 +3,7 @@
 #ifndef TTS_RUNTIME_COLLECTIVES_WORLD_H
 #define TTS_RUNTIME_COLLECTIVES_WORLD_H
 
+#include "Runtime/Collectives/Group.h"
 #include "Runtime/Collectives/Launch.h"
 #include "Runtime/Collectives/Transport.h"
 #include <memory>
@@ -10,28 +11,41 @@
 
 namespace tts::rt {
 
+/// Which ranks: as TtsAmong.
+enum class Among { All, Replicas, Stages };
+
 class World {
 public:
   /// Alone.
   World() = default;
-  explicit World(std::unique_ptr<Transport> transport);
+  /// The replicas of one of the pipeline's stages are neighbours.
+  explicit World(std::unique_ptr<Transport> transport, int stages = 1);
 
   int rank() const { return transport ? transport->rank() : 0; }
   int ranks() const { return transport ? transport->ranks() : 1; }
   bool isFirst() const { return rank() == 0; }
+  int stages() const { return numStages; }
+  int stage() const { return rank() / replicas(); }
+  /// Of the whole model.
+  int replicas() const { return ranks() / numStages; }
+  int replica() const { return rank() % replicas(); }
   /// Null when alone.
-  Transport *messages() const { return transport.get(); }
+  Transport *messages(Among among = Among::All) const {
+    return among == Among::Replicas && ofReplicas ? ofReplicas.get()
+           : among == Among::Stages && ofStages   ? ofStages.get()
+                                                  : transport.get();
+  }
 
   /// The most numbers that one call below takes.
   static constexpr size_t most = 256;
   /// Each value becomes its sum over the ranks, added in one order: the same
   /// bits everywhere. While their number is even, a rank and the one half of
   /// them away first, as the gradients are.
-  void sum(double *values, size_t count);
+  void sum(double *values, size_t count, Among among = Among::All);
   /// The largest of the ranks' values.
   double maximum(double value);
-  /// The values of all ranks, rank by rank; valid until the next call.
-  double *gather(const double *values, size_t count);
+  /// The values of these ranks, rank by rank; valid until the next call.
+  double *gather(const double *values, size_t count, Among among = Among::All);
   /// Returns when all ranks have come here.
   void meet();
   /// Of gradients and states, without the numbers above, since the start.
@@ -48,6 +62,8 @@ private:
   }
 
   std::unique_ptr<Transport> transport;
+  int numStages = 1;
+  std::unique_ptr<Group> ofReplicas, ofStages; ///< null: one stage
   std::vector<double> gathered;
   uint64_t numbersSent = 0, bulkBefore = 0;
 };

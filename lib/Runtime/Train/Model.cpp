@@ -34,19 +34,37 @@ Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels,
       manifest(table.manifest(), table.arenaBytes(), world ? world->rank() : 0),
       arena(table.arenaBytes(), manifest.threads),
       executor(table, kernels, arena, manifest.threads, world), world(world) {
-  size_t buckets = manifest.buckets.size();
-  programIndex.assign(TTS_NUM_PROGRAM_KINDS * (buckets + 1), none);
+  if (world && (world->stages() != manifest.stages.count ||
+                world->stage() != manifest.stages.index))
+    damaged("it is of another pipeline stage than this rank");
+  indexPrograms();
+  resolveScalars();
+  executor.rehearse();
+}
+
+void Model::indexPrograms() {
+  size_t buckets = manifest.buckets.size(),
+         slots = size_t(manifest.stages.slots);
+  programIndex.assign(TTS_NUM_PROGRAM_KINDS * (buckets + 1) * slots, none);
   for (uint32_t i = 0; i < table.programs.size(); ++i) {
     const TtsProgram &program = table.programs[i];
     bool perBucket = isPerBucket(TtsProgramKind(program.kind));
     if (perBucket && program.bucket >= buckets)
       damaged(std::string("program '") + table.name(program.name) +
               "' has no bucket");
+    if (program.slot >= slots)
+      damaged(std::string("program '") + table.name(program.name) +
+              "' has no slot");
     size_t column = perBucket ? program.bucket : buckets;
-    programIndex[program.kind * (buckets + 1) + column] = i;
+    programIndex[(program.kind * (buckets + 1) + column) * slots +
+                 program.slot] = i;
   }
-  resolveScalars();
-  executor.rehearse();
+  for (TtsProgramKind kind : {TTS_PROGRAM_FORWARD, TTS_PROGRAM_BACKWARD})
+    for (uint32_t b = 0; b < buckets; ++b)
+      for (uint32_t slot = 1; slot < slots; ++slot)
+        if (has(kind, b) && programOf(kind, b, slot) == none)
+          damaged(std::string("program '") + programNames[kind] +
+                  "' lacks a slot");
 }
 
 void Model::resolveScalars() {
@@ -61,9 +79,13 @@ void Model::resolveScalars() {
   };
   bool trains = has(TTS_PROGRAM_UPDATE, 0) || manifest.updateInBackward;
   for (const Loss &loss : manifest.losses)
-    losses.push_back({need("loss_sum." + loss.name, 1),
-                      need("denominator." + loss.name, 1),
-                      trains ? need("loss_weight." + loss.name, 1) : nullptr});
+    if (manifest.stages.count > 1 && !manifest.scalar("loss_sum." + loss.name))
+      losses.push_back({nullptr, nullptr, nullptr});
+    else
+      losses.push_back(
+          {need("loss_sum." + loss.name, 1),
+           need("denominator." + loss.name, 1),
+           trains ? need("loss_weight." + loss.name, 1) : nullptr});
   draw = manifest.scalar("draw");
   if (draw && (draw->dtype != TTS_I64 || draw->elements() != 2))
     damaged("scalar 'draw' is not I64[2]");
@@ -75,18 +97,22 @@ void Model::resolveScalars() {
   }
 }
 
-uint32_t Model::programOf(TtsProgramKind kind, uint32_t bucket) const {
+uint32_t Model::programOf(TtsProgramKind kind, uint32_t bucket,
+                          uint32_t slot) const {
   size_t buckets = manifest.buckets.size();
+  size_t slots = size_t(manifest.stages.slots);
   size_t column = isPerBucket(kind) ? bucket : buckets;
-  return column > buckets ? none : programIndex[kind * (buckets + 1) + column];
+  return column > buckets || slot >= slots
+             ? none
+             : programIndex[(kind * (buckets + 1) + column) * slots + slot];
 }
 
 bool Model::has(TtsProgramKind kind, uint32_t bucket) const {
   return programOf(kind, bucket) != none;
 }
 
-void Model::run(TtsProgramKind kind, uint32_t bucket) {
-  uint32_t program = programOf(kind, bucket);
+void Model::run(TtsProgramKind kind, uint32_t bucket, uint32_t slot) {
+  uint32_t program = programOf(kind, bucket, slot);
   if (program == none)
     throw Error(Exit::BadInput, "program",
                 std::string("'") + programNames[kind] +
@@ -102,8 +128,8 @@ static Tensor asHeld(Tensor tensor) {
   return tensor;
 }
 
-void Model::runLastBackward(uint32_t bucket) {
-  executor.runLastBackward(programOf(TTS_PROGRAM_BACKWARD, bucket));
+void Model::runLastBackward(uint32_t bucket, uint32_t slot) {
+  executor.runLastBackward(programOf(TTS_PROGRAM_BACKWARD, bucket, slot));
 }
 
 Tensor Model::find(const std::string &name, uint32_t bucket) const {
@@ -122,7 +148,7 @@ Tensor Model::find(const std::string &name, uint32_t bucket) const {
     return nullptr;
   };
   if (const Parameter *p = parameter(name))
-    return asHeld(p->value);
+    return p->isElsewhere ? missing() : asHeld(p->value);
 
   size_t colon = name.find(':');
   if (colon == std::string::npos)

@@ -26,10 +26,11 @@ public:
   Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels,
         World *world = nullptr);
 
-  /// Runs the program of that kind; `bucket` is ignored for zero and update.
-  void run(TtsProgramKind kind, uint32_t bucket);
+  /// Runs the program of that kind; `bucket` is ignored for zero and update,
+  /// `slot` is that of a stage's forward and backward.
+  void run(TtsProgramKind kind, uint32_t bucket, uint32_t slot = 0);
   /// The last backward of an update whose gradients are final as it ends.
-  void runLastBackward(uint32_t bucket);
+  void runLastBackward(uint32_t bucket, uint32_t slot = 0);
   bool has(TtsProgramKind kind, uint32_t bucket) const;
 
   /// A tensor by its public name, or throws Exit::BadInput: a parameter's own
@@ -48,7 +49,8 @@ public:
   Executor executor;
   World *const world; ///< null: one rank
 
-  /// Scalars that every update touches, resolved once.
+  /// Scalars that every update touches, resolved once; null for a loss of
+  /// another stage.
   struct LossScalars {
     const Tensor *sum, *denominator, *weight;
   };
@@ -62,8 +64,10 @@ private:
   void resolveScalars();
 
   static constexpr uint32_t none = ~0u;
-  uint32_t programOf(TtsProgramKind kind, uint32_t bucket) const;
-  std::vector<uint32_t> programIndex; ///< kind × (buckets + 1)
+  void indexPrograms();
+  uint32_t programOf(TtsProgramKind kind, uint32_t bucket,
+                     uint32_t slot = 0) const;
+  std::vector<uint32_t> programIndex; ///< kind × (buckets + 1) × slots
 };
 
 } // namespace tts::rt

@@ -273,6 +273,58 @@ TEST(World, NumbersAreAddedInTheOrderOfRanks) {
   EXPECT_EQ(*alone.gather(&value, 1), 5);
 }
 
+TEST(World, StagesAndReplicasSumAmongThemselves) {
+  onRanks(6, [](int rank, std::unique_ptr<Transport> transport) {
+    World world(std::move(transport), /*stages=*/3);
+    EXPECT_EQ(world.stage(), rank / 2);
+    EXPECT_EQ(world.replica(), rank % 2);
+    double all = rank, replicas = rank, stages = rank;
+    world.sum(&stages, 1, Among::Stages);
+    world.sum(&replicas, 1, Among::Replicas);
+    world.sum(&all, 1);
+    EXPECT_EQ(all, 15);
+    EXPECT_EQ(replicas, 2 * (rank / 2 * 2) + 1);
+    EXPECT_EQ(stages, 3 * (rank % 2) + 6);
+    const double own = rank;
+    const double *list = world.gather(&own, 1, Among::Stages);
+    for (int s = 0; s < 3; ++s)
+      EXPECT_EQ(list[s], 2 * s + rank % 2);
+    // Arrays too, and what is sent counts once, as the whole's.
+    float values[8];
+    std::fill_n(values, 8, float(rank));
+    char staging[64];
+    Ring(*world.messages(Among::Replicas), Pieces({{values, 8}}, TTS_F32),
+         staging, sizeof(staging))
+        .allReduce();
+    for (float value : values)
+      EXPECT_EQ(value, float(2 * (rank / 2 * 2) + 1));
+    EXPECT_EQ(world.bulkBytesSent(), 8 * sizeof(float));
+  });
+  onRanks(4, [](int, std::unique_ptr<Transport> transport) {
+    EXPECT_THROW(World(std::move(transport), 3), Error);
+  });
+}
+
+/// Messages of one group are not taken for another's, though each pair of ranks
+/// is in two and they come in another order.
+TEST(World, GroupsDoNotMixMessages) {
+  onRanks(2, [](int rank, std::unique_ptr<Transport> transport) {
+    World world(std::move(transport), /*stages=*/2);
+    Transport &all = *world.messages(),
+              &stages = *world.messages(Among::Stages);
+    double in[2] = {}, out[2] = {10.0 + rank, 20.0 + rank};
+    auto exchange = [&](Transport &t, int which) {
+      t.start(0, {1 - rank, &out[which], 8, 1 - rank, &in[which], 8});
+    };
+    exchange(rank ? stages : all, rank);
+    exchange(rank ? all : stages, 1 - rank);
+    all.wait(0);
+    stages.wait(0);
+    EXPECT_EQ(in[0], 10.0 + (1 - rank));
+    EXPECT_EQ(in[1], 20.0 + (1 - rank));
+  });
+}
+
 Launch launchOf(const std::map<std::string, const char *> &environment) {
   return findLaunch([&](const char *name) {
     auto it = environment.find(name);

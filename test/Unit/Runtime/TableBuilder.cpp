@@ -27,9 +27,9 @@ Slot TableBuilder::buffer(const std::string &name, TtsClass klass,
 }
 
 void TableBuilder::program(const std::string &name, TtsProgramKind kind,
-                           uint32_t bucket) {
+                           uint32_t bucket, uint32_t slot) {
   programs.push_back(
-      {text(name), kind, bucket, uint32_t(entries.size()), 0, 0});
+      {text(name), kind, bucket, uint32_t(entries.size()), 0, slot});
 }
 
 void TableBuilder::kernel(const std::string &name, TtsKernel kernel,

@@ -36,7 +36,8 @@ class TableBuilder {
 public:
   Slot buffer(const std::string &name, TtsClass klass, uint64_t bytes,
               TtsDType dtype = TTS_F32);
-  void program(const std::string &name, TtsProgramKind kind, uint32_t bucket);
+  void program(const std::string &name, TtsProgramKind kind, uint32_t bucket,
+               uint32_t slot = 0);
   /// Appends to the last program.
   void kernel(const std::string &name, TtsKernel kernel, uint32_t range,
               const std::vector<Use> &operands);

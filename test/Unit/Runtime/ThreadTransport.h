@@ -27,7 +27,7 @@ struct Post {
 class ThreadTransport : public Transport {
 public:
   ThreadTransport(Post &post, int rank, int ranks)
-      : post(post), self(rank), all(ranks) {}
+      : office(post), self(rank), all(ranks) {}
   int rank() const override { return self; }
   int ranks() const override { return all; }
 
@@ -37,11 +37,11 @@ public:
     pending[slot] = t;
     if (!t.outBytes)
       return;
-    std::lock_guard<std::mutex> lock(post.mutex);
+    std::lock_guard<std::mutex> lock(office.mutex);
     const char *out = static_cast<const char *>(t.out);
-    post.boxes[{self, t.to, slot}].emplace_back(out, out + t.outBytes);
+    office.boxes[{self, t.to, slot}].emplace_back(out, out + t.outBytes);
     sent += t.outBytes;
-    post.changed.notify_all();
+    office.changed.notify_all();
   }
 
   void wait(int slot) override {
@@ -49,17 +49,37 @@ public:
     const Transfer &t = pending[slot];
     if (!t.inBytes)
       return;
-    std::unique_lock<std::mutex> lock(post.mutex);
-    auto &box = post.boxes[{t.from, self, slot}];
-    post.changed.wait(lock, [&] { return !box.empty(); });
-    ASSERT_EQ(box.front().size(), t.inBytes);
-    std::memcpy(t.in, box.front().data(), t.inBytes);
-    box.pop_front();
+    take({t.from, self, slot}, t.in, t.inBytes);
+  }
+
+  void post(int outbox, int to, int channel, const void *data,
+            uint64_t bytes) override {
+    ASSERT_FALSE(posted[outbox]) << "outbox " << outbox << " is in use";
+    posted[outbox] = true;
+    std::lock_guard<std::mutex> lock(office.mutex);
+    const char *out = static_cast<const char *>(data);
+    office.boxes[{self, to, slots + channel}].emplace_back(out, out + bytes);
+    sent += bytes;
+    office.changed.notify_all();
+  }
+  void finishPost(int outbox) override { posted[outbox] = false; }
+  void receive(int from, int channel, void *data, uint64_t bytes) override {
+    take({from, self, slots + channel}, data, bytes);
   }
 
 private:
-  Post &post;
+  void take(std::tuple<int, int, int> from, void *data, uint64_t bytes) {
+    std::unique_lock<std::mutex> lock(office.mutex);
+    auto &box = office.boxes[from];
+    office.changed.wait(lock, [&] { return !box.empty(); });
+    ASSERT_EQ(box.front().size(), bytes);
+    std::memcpy(data, box.front().data(), bytes);
+    box.pop_front();
+  }
+
+  Post &office;
   int self, all;
+  std::map<int, bool> posted;
   Transfer pending[slots] = {};
   bool open[slots] = {};
 };

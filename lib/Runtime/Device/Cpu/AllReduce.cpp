@@ -4,6 +4,18 @@
 
 namespace tts::rt {
 
+/// The ranks it sums over; without a scalar all.
+static Among amongOf(const Table &table, const TtsEntry &entry,
+                     const World *world, const std::string &where) {
+  int64_t among = entry.num_scalars ? table.scalars[entry.first_scalar]
+                                    : int64_t(TTS_AMONG_ALL);
+  if (among < TTS_AMONG_ALL || among > TTS_AMONG_STAGES)
+    refuseEntry(where, "it sums over ranks of an unknown kind");
+  if (among == TTS_AMONG_STAGES && world && world->stages() == 1)
+    refuseEntry(where, "it sums over stages, but there is one");
+  return Among(among);
+}
+
 static Ring makeRing(const Table &table, const TtsEntry &entry,
                      void *const *operands, World *world,
                      const std::string &where) {
@@ -23,14 +35,14 @@ static Ring makeRing(const Table &table, const TtsEntry &entry,
       refuseEntry(where, "its operands are of several types");
     pieces.push_back({operands[i], o[i].size / dtypeSize(dtype)});
   }
-  return Ring(*world->messages(), Pieces(std::move(pieces), dtype),
-              operands[last], o[last].size);
+  return Ring(*world->messages(amongOf(table, entry, world, where)),
+              Pieces(std::move(pieces), dtype), operands[last], o[last].size);
 }
 
 AllReduce::AllReduce(const Table &table, const TtsEntry &entry,
                      void *const *operands, World *world,
                      const std::string &where)
-    : world(world),
+    : world(world), among(amongOf(table, entry, world, where)),
       dtype(TtsDType(table.operands.first[entry.first_operand].dtype)),
       isNumber(entry.num_operands == 2 &&
                table.operands.first[entry.first_operand].size ==
@@ -40,7 +52,7 @@ AllReduce::AllReduce(const Table &table, const TtsEntry &entry,
 void AllReduce::sumNumber(void *number) const {
   double sum = dtype == TTS_F64 ? *static_cast<double *>(number)
                                 : double(*static_cast<float *>(number));
-  world->sum(&sum, 1);
+  world->sum(&sum, 1, among);
   if (dtype == TTS_F64)
     *static_cast<double *>(number) = sum;
   else

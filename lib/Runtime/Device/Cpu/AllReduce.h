@@ -27,8 +27,9 @@ public:
   }
   /// Its sums are made, or begun, by another.
   void hasEarly(EarlySums *sums) { early = sums; }
-  /// All ranks rehearse the same table, so they meet here as well: what MPI
-  /// allocates for its first messages it allocates now.
+  Transport &transport() const { return *world->messages(among); }
+  /// All ranks rehearse the same collectives, so they meet here as well: what
+  /// MPI allocates for its first messages it allocates now.
   void runOne(dnnl_stream_t stream, void *const *operands) const override {
     run(stream, operands);
   }
@@ -38,6 +39,7 @@ private:
   void sumNumber(void *number) const;
 
   World *world;
+  Among among;
   TtsDType dtype;
   bool isNumber;
   Ring ring;

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <omp.h>
 #include <set>
 #include <string>
@@ -47,6 +48,7 @@ Executor::Executor(const Table &table, const TtsKernel *kernels,
   for (const TtsOperand &operand : table.operands)
     addresses.push_back(arena.at(operand.offset));
   calls.resize(table.entries.size());
+  messages.resize(table.entries.size());
   for (uint32_t i = 0; i < table.entries.size(); ++i)
     prepare(i, kernels[table.entries[i].function]);
   for (const TtsProgram &program : table.programs) {
@@ -109,6 +111,11 @@ const LibraryCall &Executor::findLibrary(const TtsEntry &entry,
         std::make_unique<AllReduce>(table, entry, operands, world, where));
     return *collectives.back();
   }
+  if (auto call = makeMessage(name, table, entry, world, where)) {
+    messages[size_t(&entry - table.entries.first)] = call.get();
+    collectives.push_back(std::move(call));
+    return *collectives.back();
+  }
   if (auto call = makeShardCall(name, table, entry, operands, world, where)) {
     collectives.push_back(std::move(call));
     return *collectives.back();
@@ -149,8 +156,12 @@ void Executor::prepareEarlySums() {
       if (isNumber || table.buffers[room.buffer].program != TTS_NO_BUCKET)
         continue;
       const Call &call = calls[program.first_entry + i];
-      early = std::make_unique<EarlySums>(table, entry, call.operands,
-                                          *world->messages());
+      Transport &transport =
+          static_cast<const AllReduce *>(call.library)->transport();
+      if (transport.ranks() == 1)
+        continue;
+      early =
+          std::make_unique<EarlySums>(table, entry, call.operands, transport);
       for (auto &collective : collectives)
         if (collective.get() == call.library)
           static_cast<AllReduce &>(*collective).hasEarly(early.get());
@@ -234,10 +245,24 @@ void Executor::rehearse() {
       }
     }
   }
+  rehearseMessages();
   clear(std::move(written));
 #pragma omp parallel num_threads(threads)
   { // start the threads: their stacks belong to the start, too
   }
+}
+
+/// Stages have different tables: in the order of channels they all agree, and
+/// each comes once.
+void Executor::rehearseMessages() {
+  std::map<int, uint32_t> byChannel;
+  for (uint32_t e = 0; e < messages.size(); ++e)
+    if (messages[e])
+      byChannel.emplace(messages[e]->channel(), e);
+  for (auto [channel, e] : byChannel)
+    runCall(calls[e]);
+  for (auto [channel, e] : byChannel)
+    messages[e]->finish();
 }
 
 void Executor::collectWritten(

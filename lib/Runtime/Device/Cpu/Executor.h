@@ -13,6 +13,7 @@
 #include "Runtime/Device/Cpu/Conv1d.h"
 #include "Runtime/Device/Cpu/EarlySums.h"
 #include "Runtime/Device/Cpu/Gemm.h"
+#include "Runtime/Device/Cpu/Messages.h"
 #include "Runtime/Memory/Arena.h"
 #include "tts-runtime/Abi.h"
 #include <memory>
@@ -92,6 +93,7 @@ private:
   const LibraryCall &findLibrary(const TtsEntry &entry, void *const *operands,
                                  const std::string &where);
   void prepareEarlySums();
+  void rehearseMessages();
   void runCall(const Call &call);
   void runTimed(const Call &call, EntryTime &time);
   void runWatched(uint32_t program);
@@ -107,10 +109,11 @@ private:
   Conv1dLibrary convolutions;
   World *world;
   std::vector<std::unique_ptr<LibraryCall>> collectives;
-  std::unique_ptr<EarlySums> early; ///< or null
-  std::vector<void *> addresses;    ///< per operand of the table
-  std::vector<Call> calls;          ///< per entry of the table
-  std::vector<uint64_t> reaches;    ///< per program: end of its highest operand
+  std::vector<const Message *> messages; ///< per entry, or null
+  std::unique_ptr<EarlySums> early;      ///< or null
+  std::vector<void *> addresses;         ///< per operand of the table
+  std::vector<Call> calls;               ///< per entry of the table
+  std::vector<uint64_t> reaches; ///< per program: end of its highest operand
   uint64_t reached = 0;
   EntryObserver *observer = nullptr;
   bool timing = false;
