@@ -81,6 +81,19 @@ public:
                " is not the manifest's");
   }
 
+  /// A smaller model is no plan of this one.
+  void checkExperiment() {
+    const Json &told = member(certificate, "experiment");
+    if (told.is_null())
+      return;
+    uint64_t count = 0;
+    for (const Parameter &parameter : manifest.parameters)
+      count += parameter.elements;
+    expect("experiment.parameters", member(told, "parameters"), count);
+    if (member(told, "batch") != member(manifest.json, "batch"))
+      fail("experiment.batch is not the manifest's");
+  }
+
   void checkBuffers() {
     const Json &buffers = member(certificate, "buffers");
     if (!buffers.is_array() || buffers.size() != table.buffers.size()) {
@@ -171,5 +184,6 @@ void tts::check::checkCertificate(const Json &certificate, const Table &table,
   comparison.checkFigures();
   comparison.checkClasses();
   comparison.checkBuckets();
+  comparison.checkExperiment();
   comparison.checkBuffers();
 }

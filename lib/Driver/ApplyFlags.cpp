@@ -14,9 +14,6 @@ using namespace tts;
 
 namespace {
 
-/// `tts.features_hash` is the hash of the features a model was made for.
-constexpr llvm::StringLiteral kFeaturesHashAttr = "tts.features_hash";
-
 using Dims = Corpus::Dims;
 
 /// "text=64,frames=300", in the order written.
@@ -111,6 +108,8 @@ llvm::Error applyBuckets(ModuleOp module, const PlanningFlags &flags,
     if (!corpus.featuresHash.empty())
       module->setAttr(kFeaturesHashAttr,
                       StringAttr::get(context, corpus.featuresHash));
+    if (!corpus.hash.empty())
+      module->setAttr(kCorpusHashAttr, StringAttr::get(context, corpus.hash));
   }
   if (!flags.buckets.empty()) {
     buckets.clear();

@@ -184,6 +184,45 @@ Array consideredJson(const PlanResult &plan) {
     });
   return array;
 }
+/// A number or text of JSON; null where there is none.
+llvm::json::Value valueOf(Attribute attribute) {
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
+    return number.getInt();
+  if (auto number = dyn_cast_or_null<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (auto text = dyn_cast_or_null<mlir::StringAttr>(attribute))
+    return text.getValue();
+  return nullptr;
+}
+
+int64_t countParameters(ModuleOp lowered) {
+  auto manifest = lowered->getAttrOfType<DictionaryAttr>(rt::kManifestAttr);
+  int64_t count = 0;
+  for (auto parameter :
+       manifest.getAs<ArrayAttr>("parameters").getAsRange<DictionaryAttr>()) {
+    int64_t elements = 1;
+    for (auto size :
+         parameter.getAs<ArrayAttr>("shape").getAsRange<IntegerAttr>())
+      elements *= size.getInt();
+    count += elements;
+  }
+  return count;
+}
+
+/// What a plan must not change: a run's last line has it again. Rates are those
+/// of the model; `train` may be given others.
+Object experimentJson(Compilation &compilation) {
+  ModuleOp module = compilation.getModule();
+  Object experiment{
+      {"parameters", countParameters(*compilation.getPlan().lowered)},
+      {"batch", getBatch(compilation)}};
+  for (StringRef name :
+       {"lr", "warmup", "schedule", "weight_decay", "optimizer", "grad_clip",
+        "features_hash", "corpus_hash"})
+    experiment[name] = valueOf(module->getAttr(("tts." + name).str()));
+  experiment["ema"] = valueOf(module->getAttr(kEmaDecayAttr));
+  return experiment;
+}
 } // namespace
 
 int64_t tts::getBatch(Compilation &compilation) {
@@ -230,6 +269,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"state_sharding", plan.choice().stateSharding},
       {"stages", 1},
       {"lr_scale", lrScaleOf(compilation)},
+      {"experiment", experimentJson(compilation)},
       {"changes_experiment", Array(compilation.getChanges())},
       {"changes_numerics", changesOfNumerics(compilation)},
       {"libraries", Object{{"onednn", cpu::getMatmulLibraryVersion()},
@@ -282,7 +322,7 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("overhead_bytes", integer(plan.overheadBytes));
   manifest.set("arena_bytes", integer(plan.measure.arenaBytes));
   manifest.set("host_buffer_bytes", integer(plan.hostBufferBytes));
-  if (Attribute hash = ofModule("tts.features_hash"))
+  if (Attribute hash = ofModule(kFeaturesHashAttr))
     manifest.set("features_hash", hash);
 
   if (Operation *op = findWholeBatchOp(compilation.getModule()))

@@ -2,6 +2,7 @@
 
 #include "Corpus.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -35,6 +36,22 @@ SmallVector<double> Corpus::shares(ArrayRef<Dims> buckets,
   return counts;
 }
 
+/// FNV-1a in 64 bits over the texts of the headers' checksums.
+static std::string hashOf(const json::Object &manifest) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  bool isKnown = false;
+  const json::Object *splits = manifest.getObject("splits");
+  for (StringRef name : {"train", "validation"}) {
+    const json::Object *split = splits ? splits->getObject(name) : nullptr;
+    const json::Array *crcs = split ? split->getArray("header_crc32") : nullptr;
+    isKnown |= crcs && name == "train";
+    for (const json::Value &crc : crcs ? *crcs : json::Array())
+      for (unsigned char c : crc.getAsString().value_or(""))
+        hash = (hash ^ c) * 0x100000001b3u;
+  }
+  return isKnown ? formatv("{0:x-16}", hash).str() : "";
+}
+
 Expected<Corpus> tts::readCorpus(StringRef directory) {
   SmallString<256> path(directory);
   sys::path::append(path, "manifest.json");
@@ -55,6 +72,7 @@ Expected<Corpus> tts::readCorpus(StringRef directory) {
 
   Corpus corpus;
   corpus.featuresHash = manifest->getString("features_hash").value_or("").str();
+  corpus.hash = hashOf(*manifest);
   const json::Array *buckets = manifest->getArray("suggested_buckets");
   if (!buckets || buckets->empty())
     return damaged("has no suggested_buckets");

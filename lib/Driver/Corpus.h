@@ -17,6 +17,9 @@ struct Corpus {
   using Dims = std::map<std::string, int64_t>;
 
   std::string featuresHash;
+  /// Of what is trained and validated with (docs/corpus.md); empty where the
+  /// manifest has no checksums.
+  std::string hash;
   std::vector<Dims> suggestedBuckets;
   /// (text, frames, how many utterances) of the training split.
   struct Lengths {

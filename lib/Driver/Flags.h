@@ -54,6 +54,11 @@ struct PlanningFlags {
 /// On a module whose rate was scaled by its batch: the rule.
 inline constexpr llvm::StringLiteral kLrScaleAttr = "tts.lr_scale";
 
+/// On a module: the hash of the features it was made for, and of the corpus
+/// that its buckets are from.
+inline constexpr llvm::StringLiteral kFeaturesHashAttr = "tts.features_hash",
+                                     kCorpusHashAttr = "tts.corpus_hash";
+
 /// Writes flags over the module's attributes: buckets (with what a corpus
 /// says), optimizer, clipping, EMA, frozen parameters; the batch is
 /// BatchSetting's. What makes it another experiment than the model's is added

@@ -102,6 +102,8 @@ def test_ranks_train_as_one(train, launch, corpus, ranks):
         assert one["val_loss"] == pytest.approx(many["val_loss"], rel=1e-6)
 
     final = together.lines[-1]
+    # The same experiment, to the bit of its trace.
+    assert final["experiment"] == alone.lines[-1]["experiment"] and final["experiment"]["trace"]["updates"] == 20
     assert len(final["ranks"]) == ranks
     for key in ("measured_peak_bytes", "arena_high_water_bytes", "bytes_sent", "corpus_bytes_read"):
         assert final[key] == max(rank[key] for rank in final["ranks"])

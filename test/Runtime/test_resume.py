@@ -2,8 +2,10 @@
 
 import json
 import signal
+import struct
 import subprocess
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -145,6 +147,37 @@ def test_another_batch_or_rate_is_another_experiment(train, tmp_path):
     ]
     longer = train("--steps=9", "--resume", "--lr=0.02", "--schedule=cosine", here, env={"TOY_BATCH": "6"})
     assert longer.err.count("warning: ") == 1 and "from update 9 on: steps 9 instead of 8" in longer.err
+
+
+def test_the_trace_knows_every_update(train, tmp_path):
+    """The same for a run in one piece and in two; other for another order of data or another rate."""
+
+    def trace(log, *flags):
+        run = train("--steps=8", *flags, log=log)
+        assert run.code == 0, run.err
+        return run.lines[-1]["experiment"]["trace"], run
+
+    whole, run = trace("whole", f"--checkpoint-dir={tmp_path / 'w'}")
+    crc = 0
+    for update in run.updates:
+        crc = zlib.crc32(struct.pack("<d", update["lr"]), crc)
+    assert whole["updates"] == 8 and whole["rates"] == f"{crc:08x}"
+    here = f"--checkpoint-dir={tmp_path / 'c'}"
+    assert train("--steps=5", here, log="half").code == 0
+    resumed, _ = trace("half", "--resume", here)
+    assert resumed == whole
+    other, _ = trace("seed", "--seed=2")
+    assert other["utterances"] != whole["utterances"] and other["rates"] == whole["rates"]
+    other, _ = trace("rate", "--lr=0.02")
+    assert other["utterances"] == whole["utterances"] and other["rates"] != whole["rates"]
+
+
+def test_corpus_hash_is_that_of_the_headers(train, corpus):
+    splits = json.loads((corpus.folder / "manifest.json").read_text())["splits"]
+    expected = 0xCBF29CE484222325
+    for byte in "".join(crc for s in ("train", "validation") for crc in splits[s]["header_crc32"]).encode():
+        expected = (expected ^ byte) * 0x100000001B3 % 2**64
+    assert train("--steps=1").lines[-1]["experiment"]["corpus_hash"] == f"{expected:016x}"
 
 
 def test_full_disk_leaves_nothing_half_written(train, tmp_path):

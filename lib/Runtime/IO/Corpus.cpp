@@ -11,8 +11,6 @@
 #include "Runtime/IO/Safetensors.h"
 #include "Runtime/Train/Random.h"
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <malloc.h>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -40,10 +38,16 @@ std::vector<std::string> splitAtCommas(const std::string &text) {
   return parts;
 }
 
-std::string hex(uint32_t crc) {
-  char text[9];
-  std::snprintf(text, sizeof(text), "%08" PRIx32, crc);
-  return text;
+/// FNV-1a in 64 bits over the texts of the headers' checksums; docs/corpus.md.
+std::string contentHash(const Split &train, const Split &validation) {
+  if (train.headers.empty())
+    return "";
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const Split *split : {&train, &validation})
+    for (const std::string &crc : split->headers)
+      for (unsigned char c : crc)
+        hash = (hash ^ c) * 0x100000001b3u;
+  return hexText(uint32_t(hash >> 32)) + hexText(uint32_t(hash));
 }
 
 Split splitOf(const std::string &name, const Json &json) {
@@ -102,6 +106,7 @@ Corpus::Corpus(const std::string &directory) : directory(directory) {
     bad(directory, "the train split has no utterances");
   refuseSharedIds(others);
   idHash = hashKey(0, idText);
+  hash = contentHash(train, validation);
   for (Split *split : {&train, &validation}) {
     for (const std::string &crc : split->headers)
       idHash = hashKey(idHash, crc);
@@ -190,7 +195,7 @@ void Corpus::readShard(size_t number, Split &split) {
     bad(file.path(), "it belongs to the split '" + home +
                          "', the manifest lists it under '" + split.name + "'");
   if (!split.headers.empty()) {
-    std::string crc = hex(crcOfHeader(file));
+    std::string crc = hexText(crcOfHeader(file));
     if (number >= split.headers.size() || split.headers[number] != crc)
       bad(file.path(), "its header is not the one that the manifest was "
                        "written with (CRC-32 " +
@@ -278,8 +283,8 @@ void Corpus::read(uint32_t utterance, size_t input, void *data) const {
   if (!crcs.empty() && crc32(data, bytes) != crcs[at])
     bad(shard.path(), "'" + id(utterance) + "/" + inputs[input].name +
                           "' is not what was prepared: its CRC-32 is " +
-                          hex(crc32(data, bytes)) + ", its header says " +
-                          hex(crcs[at]));
+                          hexText(crc32(data, bytes)) + ", its header says " +
+                          hexText(crcs[at]));
 }
 
 } // namespace tts::rt

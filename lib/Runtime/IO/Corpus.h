@@ -70,6 +70,9 @@ public:
 
   std::string directory;
   std::string featuresHash;
+  /// Of its training and validation split, as the certificate has it; empty
+  /// where the manifest knows no checksums.
+  std::string hash;
   std::vector<std::string> dims; ///< names
   std::vector<CorpusInput> inputs;
   Split train, validation;

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/IO/Crc32.h"
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 namespace tts::rt {
@@ -45,6 +47,12 @@ uint32_t crc32(const void *data, uint64_t bytes, uint32_t before) {
   for (; bytes; --bytes, ++at)
     crc = crc >> 8 ^ tables.of[0][(crc ^ *at) & 255];
   return ~crc;
+}
+
+std::string hexText(uint32_t crc) {
+  char text[9];
+  std::snprintf(text, sizeof(text), "%08" PRIx32, crc);
+  return text;
 }
 
 } // namespace tts::rt

@@ -7,6 +7,7 @@
 
 #include "Runtime/IO/Loader.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/IO/Crc32.h"
 #include "Runtime/Memory/SmallThread.h"
 #include <algorithm>
 #include <cerrno>
@@ -156,6 +157,7 @@ void Loader::plan(HostBatch &batch) {
   batch.epoch = before.epoch + (turned ? 1 : 0);
   order.take(taken.data(), taken.size());
   batch.after = order.position();
+  batch.checksum = crc32(taken.data(), taken.size() * sizeof(taken[0]));
   batch.utterances.clear();
   batch.microBatches.clear();
   batch.groupEnds.clear();

@@ -29,6 +29,7 @@ struct HostBatch {
   std::vector<const char *> data;       ///< utterances × Inputs::taken()
   uint64_t frames = 0, paddedFrames = 0;
   uint64_t epoch = 0;     ///< of its first utterance
+  uint32_t checksum = 0;  ///< of the update's utterances, of all shares
   DataPosition after;     ///< where the stream goes on
   char *buffer = nullptr; ///< its half of the host memory
 };

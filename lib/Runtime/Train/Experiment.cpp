@@ -1,6 +1,7 @@
 //===- Experiment.cpp - settings of a run, and their changes --------------===//
 
 #include "Runtime/Train/Experiment.h"
+#include "Runtime/IO/Crc32.h"
 
 namespace tts::rt {
 
@@ -25,6 +26,7 @@ std::vector<std::string> Experiment::goOnFrom(const Experiment &saved,
                                               int64_t step) {
   std::vector<std::string> added;
   changes = saved.changes;
+  trace = saved.trace;
   if (saved.settings.is_null())
     return added;
   for (const auto &[name, value] : settings.items()) {
@@ -38,10 +40,22 @@ std::vector<std::string> Experiment::goOnFrom(const Experiment &saved,
   return added;
 }
 
+void Experiment::add(uint32_t utterances, double rate) {
+  if (!trace)
+    return;
+  ++trace->updates;
+  trace->utterances = crc32(&utterances, sizeof(utterances), trace->utterances);
+  trace->rates = crc32(&rate, sizeof(rate), trace->rates);
+}
+
 Json Experiment::toJson() const {
   Json json = settings;
   if (!changes.empty())
     json["changes"] = changes;
+  if (trace)
+    json["trace"] = {{"updates", trace->updates},
+                     {"utterances", hexText(trace->utterances)},
+                     {"rates", hexText(trace->rates)}};
   return json;
 }
 
@@ -50,6 +64,17 @@ Experiment Experiment::fromJson(const Json &state) {
   if (!state.contains("experiment"))
     return experiment;
   experiment.settings = state["experiment"];
+  experiment.trace.reset();
+  if (experiment.settings.contains("trace")) {
+    const Json &trace = experiment.settings["trace"];
+    auto number = [&](const char *key) {
+      std::string text = trace.at(key).get<std::string>();
+      return uint32_t(std::strtoul(text.c_str(), nullptr, 16));
+    };
+    experiment.trace = {trace.at("updates").get<uint64_t>(),
+                        number("utterances"), number("rates")};
+    experiment.settings.erase("trace");
+  }
   if (experiment.settings.contains("changes"))
     experiment.changes =
         experiment.settings["changes"].get<std::vector<std::string>>();

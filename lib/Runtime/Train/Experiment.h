@@ -2,7 +2,9 @@
 //
 // Ranks, micro-batches, precision of storage are plans of one experiment;
 // another batch, rate or schedule is another experiment. A checkpoint holds
-// what it was trained with, and from which update on that was changed.
+// what it was trained with, from which update on that was changed, and a trace:
+// checksums of the utterances and rates of all updates so far, which are the
+// same on any number of ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +13,7 @@
 
 #include "Runtime/Train/Options.h"
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,13 +28,22 @@ public:
   /// as "from update 7 on: lr 0.02 instead of 0.01"; returns what was added.
   std::vector<std::string> goOnFrom(const Experiment &saved, int64_t step);
 
+  /// An update was done, of utterances with this checksum.
+  void add(uint32_t utterances, double rate);
+
   nlohmann::ordered_json toJson() const;
   /// Empty where the checkpoint has none.
   static Experiment fromJson(const nlohmann::ordered_json &state);
 
 private:
+  struct Trace {
+    uint64_t updates = 0;
+    uint32_t utterances = 0, rates = 0;
+  };
+
   nlohmann::ordered_json settings; ///< by name; null: unknown
   std::vector<std::string> changes;
+  std::optional<Trace> trace = Trace(); ///< none: of an older checkpoint
 };
 
 } // namespace tts::rt

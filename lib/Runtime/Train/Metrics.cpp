@@ -171,7 +171,8 @@ static Json figuresJson(const FinalMetrics &m) {
           {"start_seconds", m.startSeconds}};
 }
 
-void Metrics::final(const std::vector<FinalMetrics> &ranks) {
+void Metrics::final(const std::vector<FinalMetrics> &ranks,
+                    const Json &experiment) {
   if (!file.isOpen())
     return;
   std::array<double, FinalMetrics::count> most = ranks.front().numbers();
@@ -186,6 +187,8 @@ void Metrics::final(const std::vector<FinalMetrics> &ranks) {
   json.update(figuresJson(FinalMetrics::fromNumbers(most.data())));
   if (ranks.size() > 1)
     json["ranks"] = all;
+  if (!experiment.is_null())
+    json["experiment"] = experiment;
   file.write(json.dump() + "\n");
 }
 

@@ -13,6 +13,7 @@
 #include "Runtime/IO/File.h"
 #include "Runtime/Train/EventFile.h"
 #include <array>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 namespace tts::rt {
@@ -62,8 +63,9 @@ public:
   void evaluation(int64_t step, double loss, const std::vector<double> &losses,
                   uint64_t utterances, double seconds);
   /// Of all ranks: the largest figures, and each by itself where they are
-  /// several.
-  void final(const std::vector<FinalMetrics> &ranks);
+  /// several; and what the run was an experiment of, or null.
+  void final(const std::vector<FinalMetrics> &ranks,
+             const nlohmann::ordered_json &experiment);
 
 private:
   const Manifest &manifest;

@@ -210,6 +210,7 @@ void Run::oneUpdate() {
     stopNonFinite(batch, micro, scalars);
   state.step = step;
   state.position = batch.after;
+  state.experiment.add(batch.checksum, lr);
   double frames[] = {double(batch.frames), double(batch.paddedFrames)};
   world.sum(frames, 2);
   UpdateMetrics m{step,
@@ -312,7 +313,13 @@ void Run::finish() {
                  " bytes is over the budget of %" PRIu64 "\n",
                  peak, model.manifest.budgetBytes);
   std::vector<FinalMetrics> ranks = gatherFigures();
-  metrics->final(ranks);
+  nlohmann::ordered_json experiment; // an evaluation is none
+  if (!options.evaluate) {
+    experiment = state.experiment.toJson();
+    experiment["seed"] = state.seed;
+    experiment["corpus_hash"] = corpus.hash;
+  }
+  metrics->final(ranks, experiment);
   world.meet(); // no rank ends while another still writes
 }
 

@@ -18,11 +18,12 @@ def main() -> int:
     parser.add_argument("--plan", type=Path, help="a certificate elsewhere")
     parser.add_argument("--metrics", type=Path, help="a metrics.jsonl elsewhere")
     parser.add_argument("--evaluation", type=Path, help="an evaluation.json elsewhere")
+    parser.add_argument("--compare", type=Path, metavar="FOLDER", help="another run: was it the same experiment?")
     arguments = parser.parse_args()
     output = arguments.output or arguments.folder / "report.html"
     if output.suffix not in (".html", ".htm"):
         raise InputError(output, "not the name of a page", "end it in .html")
-    from tts.report.page import document, run
+    from tts.report.page import document, experiment, run
 
     found = run.read(
         arguments.folder,
@@ -30,11 +31,15 @@ def main() -> int:
         plan=arguments.plan,
         metrics=arguments.metrics,
         evaluation=arguments.evaluation,
+        other=arguments.compare,
     )
     page = document.html(found)
     temporary = output.with_name(f".{output.name}.{os.getpid()}")
     temporary.write_text(page, encoding="utf-8")
     temporary.replace(output)
+    print(experiment.verdict(found))
+    if found.other:
+        print(experiment.compared(found))
     return 0
 
 

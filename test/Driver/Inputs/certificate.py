@@ -22,6 +22,10 @@ assert plan["peak_bytes"] == plan["arena_bytes"] + plan["overhead_bytes"]
 assert plan["lower_bound_bytes"] <= plan["arena_bytes"] <= 1.05 * plan["lower_bound_bytes"] + 4096
 for bucket in plan["buckets"]:
     assert {"dims", "micro_batch", "remat", "recompute_flops_fraction", "predicted_micro_batch_seconds"} <= set(bucket)
+# Embedding, convolution, head.
+assert plan["experiment"]["parameters"] == 11 * 16 + 3 * 16 * 16 + 16, plan["experiment"]
+assert plan["experiment"]["batch"] == plan["batch"] and plan["experiment"]["lr"] == 1e-3
+assert plan["experiment"]["schedule"] == "constant" and plan["experiment"]["corpus_hash"] is None
 with open(executable, "rb") as file:
     assert plan["hashes"]["executable"] == hashlib.sha256(file.read()).hexdigest()
 assert {"name", "loc", "class", "program", "offset", "size"} <= set(plan["buffers"][0])

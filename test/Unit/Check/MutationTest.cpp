@@ -516,6 +516,19 @@ TEST(Mutation, OtherHashes) {
   EXPECT_FOUND(model, "model_hash");
 }
 
+TEST(Mutation, ASmallerModelOrAnotherBatchIsNamed) {
+  SmallTable sound;
+  uint64_t elements = 256 / 4; // of w
+  sound.certificate["experiment"] = {{"parameters", elements}, {"batch", 16}};
+  EXPECT_TRUE(sound.check().ok());
+  SmallTable smaller = sound;
+  smaller.certificate["experiment"]["parameters"] = elements - 1;
+  EXPECT_FOUND(smaller, "experiment.parameters is 63, the step table gives 64");
+  SmallTable batch = sound;
+  batch.certificate["experiment"]["batch"] = 8;
+  EXPECT_FOUND(batch, "experiment.batch is not the manifest's");
+}
+
 TEST(Mutation, MissingPrograms) {
   const SmallTable sound;
   for (size_t p = 0; p < sound.programs.size(); ++p) {

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from tts.report import look
-from tts.report.page import overview, plan, sounds, tensors, timeline, training, views
+from tts.report.page import experiment, overview, plan, ranks, sounds, tensors, timeline, training, views
 from tts.report.page.markup import Markup, join, tag
 from tts.report.page.run import Run
 
@@ -30,8 +30,9 @@ def html(run: Run) -> str:
     losses = training.html(run) if has_losses else _missing("metrics.jsonl", "no curves")
     room = _MOST - len(memory) - len(script_data) - len(losses)
     sections = [
-        ("memory", "Memory", overview.memory(run)),
+        ("memory", "Memory", join(overview.memory(run), ranks.html(run))),
         ("plan", "Plan", plan.html(run, found)),
+        ("experiment", "Experiment", experiment.html(run)),
         ("moments", "Memory over a step", memory),
         ("training", "Training", losses),
         ("samples", "Samples", sounds.html(run, room) if run.sounds else _missing("sound file", "no samples")),

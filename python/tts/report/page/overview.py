@@ -29,7 +29,7 @@ def header(run: Run) -> Markup:
         plan.get("precision"),
         f"{plan['ranks']} ranks" if plan.get("ranks", 1) > 1 else None,
         " ".join(str(v) for v in (plan.get("hardware"), libraries.get("isa")) if v),
-        f"{libraries['threads']} threads" if "threads" in libraries else None,
+        _threads(plan, libraries.get("threads")),
     ]
     return tag(
         "header",
@@ -41,14 +41,24 @@ def header(run: Run) -> Markup:
     )
 
 
+def _threads(plan: dict, threads: int | None) -> str | None:
+    if threads is None:
+        return None
+    return f"{threads} thread{'s' * (threads > 1)}{' a rank' * (plan.get('ranks', 1) > 1)}"
+
+
 def _sentence(run: Run) -> Markup:
     plan, peak = run.certificate.plan, run.certificate.peak
     budget, measured = plan.get("budget_bytes"), run.final.get("measured_peak_bytes")
     words = ["Trained in " if run.updates else "Planned for ", tag("b", bytes_text(measured or peak))]
     if budget:
         words += [" of a budget of ", tag("b", bytes_text(budget))]
+    if (ranks := plan.get("ranks", 1)) > 1:
+        words.append(f" on each of {ranks} ranks")
     if eager := plan.get("eager_bytes"):
-        words.append(f"; an eager framework would hold {bytes_text(eager)} for the same batch")
+        words.append(
+            f"; an eager framework would hold {bytes_text(eager)} for the same batch{' of a rank' * (ranks > 1)}"
+        )
     return join(*words, ".")
 
 
@@ -112,7 +122,7 @@ def memory(run: Run) -> Markup:
     top = max(value for _, value, _ in bars)
     return join(
         tag("div", [_bar(name, value, kind, top) for name, value, kind in bars], cls="bars"),
-        tag("h3", "The planned peak, by class"),
+        tag("h3", f"The planned peak{' of a rank' * (plan.get('ranks', 1) > 1)}, by class"),
         _stack(classes, run.certificate.peak, plan.get("budget_bytes") or 0),
         _classes(classes, run.certificate.peak),
     )

@@ -75,11 +75,10 @@ def _ranks(plan: dict) -> str | None:
     ranks, exchange = plan.get("ranks"), plan.get("exchange") or {}
     if not ranks or ranks == 1:
         return ranks
-    sent = bytes_text(exchange.get("all_reduce_bytes", 0))
-    each = exchange.get("micro_batch_bytes", 0)
-    more = f" per update and {bytes_text(each)} per micro-batch" if each else ""
+    occasions = {"all_reduce_bytes": "update", "micro_batch_bytes": "micro-batch"}
+    sent = [f"{bytes_text(exchange[key])} per {of}" for key, of in occasions.items() if exchange.get(key)]
     share = f"{ranks}, {plan.get('batch_per_rank', '?')} utterances each"
-    return f"{share}; {sent} sent by each{more} over {exchange.get('link')}"
+    return f"{share}; each sends {' and '.join(sent) or 'nothing'} over {exchange.get('link')}"
 
 
 def _optional(write, value) -> str | None:

@@ -22,6 +22,7 @@ class Run:
     sounds: list[Path] = field(default_factory=list)
     evaluation: Evaluation | None = None
     corpus: dict | None = None
+    other: "Run | None" = None  # to compare with
 
     @property
     def updates(self) -> list[dict]:
@@ -40,8 +41,21 @@ class Run:
         last = max((i for i, m in enumerate(self.metrics) if "loss" in m), default=-1)
         return next((m for m in self.metrics[last + 1 :] if m.get("final")), {})
 
+    @property
+    def experiment(self) -> dict:
+        """What it trained, in its last line."""
+        return self.final.get("experiment") or {}
 
-def read(folder: Path, *, title: str | None, plan: Path | None, metrics: Path | None, evaluation: Path | None) -> Run:
+
+def read(
+    folder: Path,
+    *,
+    title: str | None = None,
+    plan: Path | None = None,
+    metrics: Path | None = None,
+    evaluation: Path | None = None,
+    other: Path | None = None,
+) -> Run:
     """Files named on the command line must be there; those looked for in the folder need not, but for the plan."""
     if not folder.is_dir():
         raise InputError(folder, "no such folder", "give the folder of a run, with its train.plan.json")
@@ -59,6 +73,7 @@ def read(folder: Path, *, title: str | None, plan: Path | None, metrics: Path | 
         sounds=sorted(sounds, key=lambda p: (p.parent != folder, p.stem)),
         evaluation=Evaluation.read(evaluation) if evaluation else None,
         corpus=_object(corpus) if corpus else None,
+        other=read(other) if other else None,
     )
 
 
