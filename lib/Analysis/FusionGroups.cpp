@@ -22,12 +22,13 @@ ArrayRef<int64_t> shapeOf(Value value) {
 /// A group that grows from its last op towards what that reads.
 struct Growing {
   Operation *root;
+  Operation *last;         ///< in the block: the root but for readers
   RowOpInterface row;      ///< the one op that is not pointwise, if any
   ArrayRef<int64_t> shape; ///< of what its pointwise ops make
   llvm::SmallPtrSet<Operation *, 16> members;
 
   explicit Growing(Operation *root)
-      : root(root), row(dyn_cast<RowOpInterface>(root)),
+      : root(root), last(root), row(dyn_cast<RowOpInterface>(root)),
         shape(shapeOf(row ? root->getOperand(0) : root->getResult(0))),
         members({root}) {}
 
@@ -82,6 +83,8 @@ private:
     SmallVector<Operation *> worklist{root}, ops;
     auto add = [&](Operation *joining) {
       group.members.insert(joining);
+      if (group.last->isBeforeInBlock(joining))
+        group.last = joining;
       worklist.push_back(joining);
     };
     while (!worklist.empty()) {
@@ -101,7 +104,7 @@ private:
         for (Operation *reader : op->getUsers())
           if (!group.members.contains(reader) &&
               isa<PerTensorOpInterface>(reader) && canJoin(reader, group) &&
-              canRunWith(reader, group.members))
+              !graph.leads(group.members, Members({reader}), reader))
             add(reader);
     }
     llvm::sort(
@@ -167,12 +170,11 @@ private:
     // Beside a row's results, a group has others than its last op's: there may
     // be a way back from them.
     if (!isa<InPlaceOpInterface>(producer))
-      return !readOutside &&
-             (!group.row || canRunWith(producer, group.members));
+      return !readOutside && (!group.row || canRunWith(producer, group));
     // An update's results are stored anyway. Other in-place ops keep their own
     // entry: the scheduler orders readers of the overwritten value around it.
     return isUpdateOfStates(producer) && readOutside && !group.row &&
-           canRunWith(producer, group.members);
+           canRunWith(producer, group);
   }
 
   /// Whether an op updates what the program is given by what it is given. Where
@@ -205,7 +207,7 @@ private:
                         [&](Value statistic) {
                           return llvm::all_of(statistic.getUsers(), isOuter);
                         }) &&
-           canRunWith(row, group.members);
+           canRunWith(row, group);
   }
 
   /// Whether the group's row op reads a result of `op` otherwise than element
@@ -221,11 +223,10 @@ private:
     });
   }
 
-  /// Whether an op can run at the same time as `members`, though others read it
-  /// as well.
-  bool canRunWith(Operation *op, Members members) const {
-    members.insert(op);
-    return !graph.closesCircle(members);
+  /// Whether an op that members of the group read can run at the same time as
+  /// these, though others read it as well.
+  bool canRunWith(Operation *op, const Growing &group) const {
+    return !graph.leads(Members({op}), group.members, group.last);
   }
 
   Block &block;

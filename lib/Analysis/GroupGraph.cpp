@@ -22,9 +22,39 @@ void GroupGraph::unite(ArrayRef<Operation *> ops) {
       made.begin(), made.end(), [&](Operation *a, Operation *b) {
         return positions.lookup(a) < positions.lookup(b);
       });
-  spans.emplace(positions.lookup(*low), positions.lookup(*high));
+  addSpan(positions.lookup(*low), positions.lookup(*high));
   for (Operation *op : made)
     unionOf[op] = &made;
+}
+
+void GroupGraph::extend(Operation *op, ArrayRef<Operation *> ops) {
+  Union *&all = unionOf[op];
+  if (!all)
+    all = &unions.emplace_back(Union{op});
+  Union *made = all;
+  unsigned low = positions.lookup(op), high = low;
+  for (Operation *joining : ops) {
+    if (joining->hasTrait<Indexing>())
+      continue;
+    made->push_back(joining);
+    unionOf[joining] = made;
+    low = std::min(low, positions.lookup(joining));
+    high = std::max(high, positions.lookup(joining));
+  }
+  addSpan(low, high);
+}
+
+void GroupGraph::addSpan(unsigned low, unsigned high) {
+  auto next = spans.upper_bound(high);
+  while (next != spans.begin()) {
+    auto overlapping = std::prev(next);
+    if (overlapping->second < low)
+      break;
+    low = std::min(low, overlapping->first);
+    high = std::max(high, overlapping->second);
+    next = spans.erase(overlapping);
+  }
+  spans.emplace(low, high);
 }
 
 ArrayRef<Operation *> GroupGraph::withAll(Operation *const &op) const {
@@ -33,36 +63,31 @@ ArrayRef<Operation *> GroupGraph::withAll(Operation *const &op) const {
 }
 
 unsigned GroupGraph::boundOf(unsigned position) const {
-  for (auto [low, high] : spans) {
-    if (low > position)
-      break;
-    position = std::max(position, high);
-  }
-  return position;
+  auto next = spans.upper_bound(position);
+  return next == spans.begin() ? position
+                               : std::max(position, std::prev(next)->second);
 }
 
-void GroupGraph::addReaders(Operation *op, const Ops &ops,
+void GroupGraph::addReaders(Operation *op, const Ops &from, const Ops &to,
                             Search &found) const {
   for (Operation *user : op->getUsers()) {
-    if (ops.contains(user))
+    if (from.contains(user) || to.contains(user))
       continue;
     if (user->hasTrait<Indexing>())
-      addReaders(user, ops, found);
+      addReaders(user, from, to, found);
     else
       found.push_back(user);
   }
 }
 
-bool GroupGraph::closesCircle(const Ops &ops) const {
-  unsigned highest = 0;
+bool GroupGraph::leads(const Ops &from, const Ops &to, Operation *last) const {
   Search search;
-  for (Operation *op : ops) {
-    if (op->hasTrait<Indexing>())
-      continue;
-    highest = std::max(highest, positions.lookup(op));
-    addReaders(op, ops, search);
-  }
-  unsigned bound = boundOf(highest);
+  for (Operation *op : from)
+    if (!op->hasTrait<Indexing>())
+      addReaders(op, from, to, search);
+  if (search.empty())
+    return false;
+  const unsigned bound = boundOf(positions.lookup(last));
   llvm::SmallPtrSet<Operation *, 32> seen;
   while (!search.empty()) {
     Operation *next = search.pop_back_val();
@@ -70,7 +95,7 @@ bool GroupGraph::closesCircle(const Ops &ops) const {
       if (positions.lookup(op) > bound || !seen.insert(op).second)
         continue;
       for (Operation *user : op->getUsers()) {
-        if (ops.contains(user) && !user->hasTrait<Indexing>())
+        if (to.contains(user) && !user->hasTrait<Indexing>())
           return true;
         search.push_back(user);
       }

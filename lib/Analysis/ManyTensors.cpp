@@ -1,5 +1,4 @@
-//===- ManyTensors.cpp - many tensors that undergo the same
-//----------------===//
+//===- ManyTensors.cpp - many tensors that undergo the same ---------------===//
 
 #include "ManyTensors.h"
 #include "tts/Dialect/Tts/IR/Fusion.h"
@@ -106,18 +105,22 @@ public:
     if (!first || used + like.tensors > kMostTensors ||
         !isIndependent(group, like)) {
       first = &group;
+      last = group.ops.back();
       used = like.shared;
       ops.clear();
       tensors.clear();
+      ops.insert(group.ops.begin(), group.ops.end());
     } else {
       first->ops.append(group.ops);
       first->results.append(group.results);
       first->parts += group.parts;
+      graph.extend(first->ops.front(), group.ops);
+      if (last->isBeforeInBlock(group.ops.back()))
+        last = group.ops.back();
+      ops.insert(group.ops.begin(), group.ops.end());
       group.ops.clear();
-      graph.unite(first->ops);
     }
     used += like.tensors;
-    ops.insert(first->ops.begin(), first->ops.end());
     tensors.insert(like.own.begin(), like.own.end());
   }
 
@@ -131,13 +134,18 @@ private:
     for (Value result : group.results)
       if (llvm::any_of(result.getUsers(), isOurs))
         return false;
-    llvm::SmallPtrSet<Operation *, 16> all = ops;
-    all.insert(group.ops.begin(), group.ops.end());
-    return !graph.closesCircle(all);
+    llvm::SmallPtrSet<Operation *, 16> joining(group.ops.begin(),
+                                               group.ops.end());
+    if (graph.leads(joining, ops, last))
+      return false;
+    // What all parts read our ops do not lead to: they would lead back to us.
+    return llvm::all_of(like.own, llvm::IsaPred<BlockArgument>) ||
+           !graph.leads(ops, joining, group.ops.back());
   }
 
   GroupGraph &graph;
   FusionGroup *first = nullptr;
+  Operation *last = nullptr; ///< in the block, of `ops`
   llvm::SmallPtrSet<Operation *, 16> ops;
   llvm::DenseSet<Value> tensors; ///< that a part reads for itself
   size_t used = 0;               ///< operands and results of `first`

@@ -94,20 +94,52 @@ func::FuncOp KernelTable::build(const FusionGroup &group, ValueRange operands) {
   return kernel;
 }
 
-func::FuncOp KernelTable::unique(func::FuncOp kernel, std::string name) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  kernel.print(os, OpPrintingFlags().useLocalScope());
-  auto [it, inserted] = kernels.try_emplace(text, kernel);
-  if (!inserted) {
-    kernel.erase();
-    return it->second;
+KernelTable::Words KernelTable::describe(const FusionGroup &group,
+                                         ValueRange operands) {
+  Words words;
+  llvm::DenseMap<Value, uintptr_t> numbers;
+  auto define = [&](Value value) {
+    numbers.try_emplace(value, numbers.size());
+    words.push_back(uintptr_t(value.getType().getAsOpaquePointer()));
+  };
+  words.push_back(operands.size());
+  llvm::for_each(operands, define);
+  for (Operation *op : group.ops) {
+    assert(op->getNumRegions() == 0 && "a kernel's op has no region");
+    words.push_back(uintptr_t(op->getName().getAsOpaquePointer()));
+    words.push_back(op->hashProperties());
+    words.push_back(op->getNumOperands());
+    for (Value operand : op->getOperands())
+      words.push_back(numbers.lookup(operand));
+    llvm::for_each(op->getResults(), define);
   }
+  for (Value result : group.results) {
+    words.push_back(numbers.lookup(result));
+    Value tied = getTiedOperand(result);
+    words.push_back(tied ? indexOf(operands, tied) : -1);
+  }
+  return words;
+}
+
+/// The kernel that does what the group does, perhaps a new one.
+func::FuncOp KernelTable::find(const FusionGroup &group, ValueRange operands) {
+  SmallVector<func::FuncOp, 1> &alike = kernels[describe(group, operands)];
+  for (func::FuncOp kernel : alike)
+    if (llvm::all_of(
+            llvm::zip(group.ops, kernel.getBody().front()), [](auto pair) {
+              auto &[op, its] = pair;
+              return op->getName().compareOpProperties(
+                  op->getPropertiesStorage(), its.getPropertiesStorage());
+            }))
+      return kernel;
+  func::FuncOp kernel = build(group, operands);
+  std::string name = getBaseName(group);
   if (unsigned uses = names[name]++)
     name += "_" + std::to_string(uses);
   kernel.setName(name);
   module.push_back(kernel);
-  return kernel;
+  ++numKernels;
+  return alike.emplace_back(kernel);
 }
 
 /// An operand of the result's type whose storage a pointwise kernel may take
@@ -132,7 +164,7 @@ static int64_t getInPlaceOperand(Value result, const FusionGroup &group,
 void KernelTable::outline(const FusionGroup &group) {
   Operation *root = group.root();
   SmallVector<Value> operands = getOperands(group).takeVector();
-  func::FuncOp kernel = unique(build(group, operands), getBaseName(group));
+  func::FuncOp kernel = find(group, operands);
   SmallVector<int64_t> tied, inPlace;
   for (Value result : group.results) {
     Value value = getTiedOperand(result);

@@ -7,6 +7,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tts/Analysis/FusionGroups.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
+#include <vector>
 
 namespace tts {
 
@@ -20,17 +22,21 @@ public:
   /// be after readers of its results.
   void outline(const FusionGroup &group);
 
-  unsigned getNumKernels() const { return kernels.size(); }
+  unsigned getNumKernels() const { return numKernels; }
   unsigned getNumLaunches() const { return numLaunches; }
 
 private:
+  using Words = std::vector<uintptr_t>;
+
+  /// Equal where groups differ in nothing but properties of like hashes.
+  static Words describe(const FusionGroup &group, mlir::ValueRange operands);
   mlir::func::FuncOp build(const FusionGroup &group, mlir::ValueRange operands);
-  mlir::func::FuncOp unique(mlir::func::FuncOp kernel, std::string name);
+  mlir::func::FuncOp find(const FusionGroup &group, mlir::ValueRange operands);
 
   mlir::ModuleOp module;
-  llvm::StringMap<mlir::func::FuncOp> kernels; ///< by printed body
-  llvm::StringMap<unsigned> names;             ///< uses of each base name
-  unsigned numLaunches = 0;
+  std::map<Words, llvm::SmallVector<mlir::func::FuncOp, 1>> kernels;
+  llvm::StringMap<unsigned> names; ///< uses of each base name
+  unsigned numKernels = 0, numLaunches = 0;
 };
 
 } // namespace tts

@@ -107,6 +107,17 @@ TEST_F(FusionGroupsTest, WhatWaitsForAnotherIsNotBesideIt) {
       return %1 : tensor<f32>
     })"),
             "sum_squares | 1\nsum_squares | 1\n");
+  // By way of another op, behind two that are side by side already.
+  EXPECT_EQ(groups(R"(
+    func.func @f(%x: tensor<2xf32>, %y: tensor<3xf32>, %z: tensor<4xf32>, %a: tensor<f32>, %b: tensor<f32>)
+        -> (tensor<f32>, tensor<f32>) {
+      %0 = tts.sum_squares %x into %a : tensor<f32> : tensor<2xf32> to tensor<f32>
+      %1 = tts.sum_squares %y into %b : tensor<f32> : tensor<3xf32> to tensor<f32>
+      %2 = tts.exp %0 : tensor<f32>
+      %3 = tts.sum_squares %z into %2 : tensor<f32> : tensor<4xf32> to tensor<f32>
+      return %1, %3 : tensor<f32>, tensor<f32>
+    })"),
+            "sum_squares sum_squares | 2 of 2\nexp | 1\nsum_squares | 1\n");
 }
 
 TEST_F(FusionGroupsTest, WhatIsReadSideBySideWouldLiveTogether) {
