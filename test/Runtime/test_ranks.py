@@ -32,12 +32,12 @@ def pid_of(program: Path, rank: int) -> int:
 class Launched:
     """A run under mpirun, in the background."""
 
-    def __init__(self, ranks, flags, folder, recovery=True, planned=None, env=None):
-        assert RANKS.exists(), f"{RANKS} is not built"
+    def __init__(self, ranks, flags, folder, recovery=True, planned=None, env=None, built=RANKS):
+        assert built.exists(), f"{built} is not built"
         assert shutil.which("mpirun"), "scripts/setup.sh installs openmpi-bin"
         # A copy under a name of its own, so that its ranks can be found among other tests' processes.
         self.program = folder / "train"
-        shutil.copy(RANKS, self.program)
+        shutil.copy(built, self.program)
         self.log = folder / "log"
         recover = ["--enable-recovery"] if recovery else []
         self.process = subprocess.Popen(

@@ -81,6 +81,12 @@ void run(int argc, char **argv, World &world) {
   if (!parseOptions(argc, argv, manifest.defaults, options))
     return;
   checkMemory(manifest);
+  if (!options.infer.empty() && manifest.stages.count > 1)
+    throw Error(Exit::BadUsage, "--infer",
+                "this program is a pipeline of " +
+                    std::to_string(manifest.stages.count) + " stages",
+                "compile the model without --pipeline and give that program "
+                "the checkpoint");
   if (!options.infer.empty())
     return runInference(options, tts_table, tts_kernels);
   joinWorld(manifest, world);

@@ -154,7 +154,7 @@ void SafetensorsLayout::writeTo(File &file) const {
 
 bool SafetensorsLayout::hasParts() const {
   for (const Part &part : parts)
-    if (part.isPart)
+    if (part.isPart && part.dataSize)
       return true;
   return false;
 }

@@ -65,7 +65,7 @@ public:
   /// Writes header and whole tensors where they belong: parts are not touched.
   void writeWholes(File &file) const;
   void writeHeader(File &file) const { file.write(header); }
-  bool hasParts() const;
+  bool hasParts() const; ///< that are not empty
   /// Where tensor i begins in the file.
   uint64_t offset(size_t i) const { return header.size() + parts[i].begin; }
 

@@ -90,35 +90,83 @@ RunState parseState(const std::string &path) {
   return s;
 }
 
+/// Which states of a parameter are saved.
+struct States {
+  bool moment1, moment2, ema;
+};
+
+/// Only its own stage knows; the stages' parameters come in the same order.
+std::vector<States> findStates(const Manifest &manifest, World &world) {
+  enum { Moment1 = 1, Moment2 = 2, Ema = 4, Owned = 1 << 16 };
+  std::vector<double> bits;
+  for (const Parameter &p : manifest.parameters)
+    bits.push_back(manifest.owns(p)
+                       ? (p.moment1 ? Moment1 : 0) + (p.moment2 ? Moment2 : 0) +
+                             (p.ema ? Ema : 0) + Owned
+                       : 0);
+  if (manifest.stages.count > 1)
+    for (size_t first = 0; first < bits.size(); first += World::most)
+      world.sum(bits.data() + first, std::min(World::most, bits.size() - first),
+                Among::Stages);
+  std::vector<States> states;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    int all = int(bits[i]);
+    if (all / Owned != 1)
+      throw Error(Exit::Refused,
+                  "parameter '" + manifest.parameters[i].value.name + "'",
+                  std::to_string(all / Owned) + " stages update it, not 1",
+                  "recompile the model with this version of tts-compile");
+    states.push_back(
+        {(all & Moment1) != 0, (all & Moment2) != 0, (all & Ema) != 0});
+  }
+  return states;
+}
+
 } // namespace
 
 Checkpoints::Checkpoints(const std::string &directory, const Manifest &manifest,
                          const Arena &arena, int64_t keep, World &world)
     : directory(directory), keep(keep), world(world),
-      isShared(manifest.hasShards()) {
-  for (const Parameter &p : manifest.parameters) {
+      isShared(areShared(manifest)) {
+  layOut(manifest, arena);
+  if (isFirst())
+    openDirectory();
+  steps.reserve(steps.size() + size_t(std::min<int64_t>(keep, 1 << 20)) + 2);
+}
+
+/// All ranks lay out the same files, of which each writes its part.
+void Checkpoints::layOut(const Manifest &manifest, const Arena &arena) {
+  std::vector<States> states = findStates(manifest, world);
+  for (size_t i = 0; i < states.size(); ++i) {
+    const Parameter &p = manifest.parameters[i];
     auto add = [&](SafetensorsLayout &layout, const std::string &prefix,
                    Slice slice) {
+      const Tensor &t = p.value;
+      const char *data = arena.at(slice.offset);
       Part part = manifest.partOf(p, slice);
-      if (slice && slice.isShard)
-        layout.addPart(prefix + p.value.name, p.value.dtype, p.value.shape,
-                       arena.at(slice.offset), part.first, part.count);
-      else if (slice)
-        layout.add(prefix + p.value.name, p.value.dtype, p.value.shape,
-                   arena.at(slice.offset));
-      return bool(slice);
+      bool isMine = manifest.owns(p) && world.replica() == 0;
+      if (slice.isShard)
+        layout.addPart(prefix + t.name, t.dtype, t.shape, data, part.first,
+                       part.count);
+      else if (isFirst() ? isMine : !isShared)
+        layout.add(prefix + t.name, t.dtype, t.shape, data);
+      else
+        layout.addPart(prefix + t.name, t.dtype, t.shape, data, 0,
+                       isMine ? part.count : 0);
     };
     add(model, "", p.value.at);
-    hasOptimizer |= add(optimizer, "moment1.", p.moment1);
-    hasOptimizer |= add(optimizer, "moment2.", p.moment2);
-    hasEma |= add(ema, "", p.ema);
+    if (states[i].moment1)
+      add(optimizer, "moment1.", p.moment1);
+    if (states[i].moment2)
+      add(optimizer, "moment2.", p.moment2);
+    if (states[i].ema)
+      add(ema, "", p.ema);
+    hasOptimizer |= states[i].moment1 || states[i].moment2;
+    hasEma |= states[i].ema;
   }
   model.close();
   optimizer.close();
   ema.close();
-  if (isFirst())
-    openDirectory();
-  steps.reserve(steps.size() + size_t(std::min<int64_t>(keep, 1 << 20)) + 2);
 }
 
 void Checkpoints::openDirectory() {

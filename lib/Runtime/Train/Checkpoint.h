@@ -4,8 +4,9 @@
 // optimizer.safetensors (moment1.*, moment2.*), ema.safetensors, state.json.
 // Written beside, flushed, renamed: it is there whole or not at all. It names
 // no time, host, path, bucket or micro-batch: any plan of the model loads it.
-// Where ranks have shards of a state, each writes its own into the file that
-// the first made; the first renames when all have.
+// Where ranks have shards of a state, or a pipeline stage its parameters, each
+// writes its own into the file that the first made (of a stage its first
+// replica); the first renames when all have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +38,14 @@ struct RunState {
 
 class Checkpoints {
 public:
+  /// Whether every rank has one of these, and they save together; else the
+  /// first alone.
+  static bool areShared(const Manifest &manifest) {
+    return manifest.hasShards() || manifest.stages.count > 1;
+  }
+
   /// Lays the files out, lists what the directory has and clears what a killed
-  /// run left half-written. With shards every rank has one of these, and they
-  /// save together; else the first alone.
+  /// run left half-written.
   Checkpoints(const std::string &directory, const Manifest &manifest,
               const Arena &arena, int64_t keep, World &world);
 
@@ -52,6 +58,7 @@ public:
   std::string pathOf(int64_t step) const { return path("step-", step); }
 
 private:
+  void layOut(const Manifest &manifest, const Arena &arena);
   void openDirectory();
   bool isFirst() const { return world.isFirst(); }
   void meet() {

@@ -23,8 +23,9 @@ void checkEvaluable(const Model &model, const Corpus &corpus) {
                 "train without --eval-every or prepare a larger corpus");
 }
 
+/// Of a replica's utterances all its stages know.
 static void addOverRanks(World &world, Evaluation &result) {
-  double utterances = double(result.utterances);
+  double utterances = world.stage() == 0 ? double(result.utterances) : 0;
   world.sum(result.losses.data(), result.losses.size());
   world.sum(result.denominators.data(), result.denominators.size());
   world.sum(&utterances, 1);
@@ -36,6 +37,8 @@ static void evaluateOne(Model &model, uint32_t bucket, double *sums) {
   model.run(TTS_PROGRAM_EVAL, bucket);
   size_t losses = model.losses.size();
   for (size_t l = 0; l < losses; ++l) {
+    if (!model.losses[l].sum)
+      continue;
     sums[l] += model.readScalar(*model.losses[l].sum);
     sums[losses + l] += model.readScalar(*model.losses[l].denominator);
   }

@@ -142,6 +142,8 @@ void fill(const Parameter &p, Part part, const Arena &arena,
 void initializeParameters(const Manifest &manifest, const Arena &arena,
                           uint64_t seed) {
   for (const Parameter &p : manifest.parameters) {
+    if (p.isElsewhere)
+      continue;
     Block values = valuesOf(p, seed);
     Part part = manifest.partOf(p, p.value.at);
     if (p.value.dtype == TTS_F32)

@@ -7,6 +7,7 @@
 
 #include "Runtime/Train/Model.h"
 #include "Runtime/Abi/Error.h"
+#include "Runtime/Train/Stages.h"
 #include <algorithm>
 #include <cstring>
 
@@ -39,6 +40,8 @@ Model::Model(const void *blob, uint64_t blobBytes, const TtsKernel *kernels,
     damaged("it is of another pipeline stage than this rank");
   indexPrograms();
   resolveScalars();
+  if (world)
+    checkStages(manifest, *world);
   executor.rehearse();
 }
 

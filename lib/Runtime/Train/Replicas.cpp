@@ -25,13 +25,14 @@ uint64_t chained(uint64_t chain, uint64_t word) {
 }
 
 /// "rank 1 has 00c0ffee…, ranks 0, 2 have …": each checksum, and who has it.
-std::string whoHasWhat(const double *all, int ranks) {
+/// The first one's rank is `shift`.
+std::string whoHasWhat(const double *all, int ranks, int shift) {
   std::string text;
   auto isSame = [&](int a, int b) {
     return all[2 * a] == all[2 * b] && all[2 * a + 1] == all[2 * b + 1];
   };
   for (int first = 0; first < ranks; ++first) {
-    std::string who = std::to_string(first);
+    std::string who = std::to_string(first + shift);
     bool isKnown = false, areMany = false;
     for (int r = 0; r < first; ++r)
       isKnown |= isSame(r, first);
@@ -39,7 +40,7 @@ std::string whoHasWhat(const double *all, int ranks) {
       continue;
     for (int r = first + 1; r < ranks; ++r)
       if (isSame(r, first)) {
-        who += ", " + std::to_string(r);
+        who += ", " + std::to_string(r + shift);
         areMany = true;
       }
     char value[24];
@@ -102,12 +103,13 @@ void Replicas::check(int64_t step) {
     return;
   uint64_t sum = checksumOfAll();
   double halves[] = {double(sum >> 32), double(uint32_t(sum))};
-  const double *all = world->gather(halves, 2);
-  for (int r = 1; r < world->ranks(); ++r)
+  const double *all = world->gather(halves, 2, Among::Replicas);
+  for (int r = 1; r < world->replicas(); ++r)
     if (all[2 * r] != all[0] || all[2 * r + 1] != all[1])
       throw Error(Exit::CannotContinue, "update " + std::to_string(step),
                   "the ranks' parameters are not the same after it: " +
-                      whoHasWhat(all, world->ranks()),
+                      whoHasWhat(all, world->replicas(),
+                                 world->stage() * world->replicas()),
                   "nothing of it is saved: start all ranks again with "
                   "--resume, and check these machines' memory and libraries");
 }

@@ -1,11 +1,11 @@
 //===- Replicas.h - are the ranks' parameters still the same? -------------===//
 //
-// Every rank holds all parameters (but those that are sharded) and updates them
-// from the same sums, or gets them from the others:
-// they stay the same to the bit, unless memory, a library or this program is at
-// fault. A checksum of their bytes goes round after every update, so that such
-// a fault ends the run before anything of it is saved.
-// Made at start, it allocates nothing later.
+// Every rank holds all parameters (but those that are sharded, or of another
+// pipeline stage) and updates them from the same sums, or gets them from the
+// others: they stay the same to the bit, unless memory, a library or this
+// program is at fault. A checksum of their bytes goes round after every update,
+// so that such a fault ends the run before anything of it is saved. Made at
+// start, it allocates nothing later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ public:
   explicit Replicas(const Model &model);
 
   /// Throws Exit::CannotContinue on every rank, with each one's checksum,
-  /// unless all have the same parameters after update `step`. Nothing is done
-  /// for one rank.
+  /// unless all replicas of its stage have the same parameters after update
+  /// `step`. Nothing is done for one rank.
   void check(int64_t step);
 
 private:

@@ -66,7 +66,7 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
     checkEvaluable(model, corpus);
   bool trains = !options.evaluate && options.dumpOrder.empty();
   if (trains && !options.checkpointDir.empty() &&
-      (world.isFirst() || model.manifest.hasShards())) {
+      (world.isFirst() || Checkpoints::areShared(model.manifest))) {
     checkpoints =
         std::make_unique<Checkpoints>(options.checkpointDir, model.manifest,
                                       model.arena, options.keep, world);
@@ -77,7 +77,7 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
   }
   loader = std::make_unique<Loader>(
       corpus, model.manifest, state.seed, state.position,
-      Share{uint32_t(world.rank()), uint32_t(world.ranks())});
+      Share{uint32_t(world.replica()), uint32_t(world.replicas())});
   OlderLines older = !trains          ? OlderLines::Kept
                      : options.resume ? OlderLines::UpToStep
                                       : OlderLines::Dropped;
@@ -211,7 +211,10 @@ void Run::oneUpdate() {
   state.step = step;
   state.position = batch.after;
   state.experiment.add(batch.checksum, lr);
-  double frames[] = {double(batch.frames), double(batch.paddedFrames)};
+  // All stages of a replica have read the same.
+  double once = world.stage() == 0;
+  double frames[] = {once * double(batch.frames),
+                     once * double(batch.paddedFrames)};
   world.sum(frames, 2);
   UpdateMetrics m{step,
                   batch.epoch,
@@ -292,7 +295,8 @@ void Run::validate() {
 
 void Run::save() {
   bool isDue = checkpoints && checkpoints->lastSaved() != state.step;
-  if (model.manifest.hasShards()) { // all save, where the first wants to
+  if (Checkpoints::areShared(
+          model.manifest)) { // all save, where the first wants to
     double wish = isDue && world.isFirst();
     world.sum(&wish, 1);
     isDue = checkpoints && wish > 0;

@@ -24,6 +24,8 @@ void setDraw(Model &model, uint64_t seed, int64_t update) {
 void setLossWeights(Model &model, const std::vector<double> &denominators,
                     double scale) {
   for (size_t i = 0; i < model.losses.size(); ++i) {
+    if (!model.losses[i].weight)
+      continue;
     double weight =
         denominators[i] == 0
             ? 0
@@ -106,29 +108,64 @@ void addDenominators(Model &model, const MicroBatches &batches,
     batches.load(i);
     model.run(TTS_PROGRAM_DENOMINATORS, batches.buckets[i]);
     for (size_t l = 0; l < model.losses.size(); ++l)
-      sums[l] += model.readScalar(*model.losses[l].denominator);
+      if (model.losses[l].denominator)
+        sums[l] += model.readScalar(*model.losses[l].denominator);
   };
   sumOverBatches(model, batches, result.ofGroups, result.denominators, run,
                  [](size_t) {});
 }
 
+void runForward(Model &model, const MicroBatches &batches, size_t i,
+                double *sums) {
+  batches.load(i);
+  model.run(TTS_PROGRAM_FORWARD, batches.buckets[i],
+            uint32_t(i % size_t(model.manifest.stages.slots)));
+  for (size_t l = 0; l < model.losses.size(); ++l)
+    if (model.losses[l].sum)
+      sums[l] += model.readScalar(*model.losses[l].sum);
+}
+
+void runBackward(Model &model, const MicroBatches &batches, size_t i) {
+  uint32_t slot = uint32_t(i % size_t(model.manifest.stages.slots));
+  if (i + 1 == batches.count && batches.groups() == 1)
+    model.runLastBackward(batches.buckets[i], slot);
+  else
+    model.run(TTS_PROGRAM_BACKWARD, batches.buckets[i], slot);
+  if (batches.progress)
+    batches.progress(i + 1);
+}
+
+/// One forward, one backward in turn, but for the forwards that a later stage
+/// needs before its first backward: none on the last stage, one on the one
+/// before. The loss of all is not known here before the end.
+void addGradientsOfStage(Model &model, const MicroBatches &batches,
+                         UpdateResult &result) {
+  const Stages &stages = model.manifest.stages;
+  size_t ahead =
+      size_t(std::min(stages.count - 1 - stages.index, stages.slots - 1));
+  std::fill(result.losses.begin(), result.losses.end(), 0);
+  for (size_t i = 0; i < batches.count + ahead; ++i) {
+    if (i < batches.count)
+      runForward(model, batches, i, result.losses.data());
+    if (i >= ahead && i - ahead < batches.count) {
+      batches.load(i - ahead); // another's inputs are in its place
+      runBackward(model, batches, i - ahead);
+    }
+  }
+  model.world->sum(result.losses.data(), result.losses.size());
+}
+
 void addGradients(Model &model, const MicroBatches &batches,
                   UpdateResult &result) {
+  if (model.manifest.stages.count > 1)
+    return addGradientsOfStage(model, batches, result);
   auto run = [&](size_t i, double *sums) {
-    batches.load(i);
-    model.run(TTS_PROGRAM_FORWARD, batches.buckets[i]);
-    for (size_t l = 0; l < model.losses.size(); ++l)
-      sums[l] += model.readScalar(*model.losses[l].sum);
+    runForward(model, batches, i, sums);
     // What writes weights as it goes must not start on such a loss.
     if (model.manifest.updateInBackward &&
         !std::isfinite(totalLoss(model, result, sums)))
       return;
-    if (i + 1 == batches.count && batches.groups() == 1)
-      model.runLastBackward(batches.buckets[i]);
-    else
-      model.run(TTS_PROGRAM_BACKWARD, batches.buckets[i]);
-    if (batches.progress)
-      batches.progress(i + 1);
+    runBackward(model, batches, i);
   };
   auto end = [&](size_t g) {
     if (batches.groups() > 1)

@@ -20,7 +20,8 @@ namespace tts::rt {
 struct MicroBatches {
   const uint32_t *buckets = nullptr; ///< bucket of each
   size_t count = 0;
-  /// Writes micro-batch i into its bucket's inputs. Called twice for each.
+  /// Writes micro-batch i into its bucket's inputs. Called twice for each,
+  /// three times in a pipeline stage.
   std::function<void(size_t i)> load;
   /// Told after each forward and backward; may be empty.
   std::function<void(size_t done)> progress;

@@ -13,7 +13,8 @@ namespace tts::rt {
 
 namespace {
 
-/// Where each wanted tensor goes, or the part of it that is here.
+/// Where each wanted tensor goes, or the part of it that is here: none of one
+/// that is another pipeline stage's, which the file must have all the same.
 struct Wanted {
   std::string name;
   const Tensor *like;
