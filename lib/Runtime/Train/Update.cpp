@@ -105,6 +105,8 @@ void sumOverBatches(Model &model, const MicroBatches &batches,
 void addDenominators(Model &model, const MicroBatches &batches,
                      UpdateResult &result) {
   auto run = [&](size_t i, double *sums) {
+    if (!model.has(TTS_PROGRAM_DENOMINATORS, batches.buckets[i]))
+      return; // a stage that computes no loss
     batches.load(i);
     model.run(TTS_PROGRAM_DENOMINATORS, batches.buckets[i]);
     for (size_t l = 0; l < model.losses.size(); ++l)
