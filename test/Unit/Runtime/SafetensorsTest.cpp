@@ -76,7 +76,7 @@ TEST(Safetensors, PartsOfSeveralWriters) {
                    counts[writer]);
     layout.add("y", TTS_F32, {2}, y);
     layout.close();
-    EXPECT_TRUE(layout.hasParts());
+    EXPECT_EQ(layout.hasParts(), counts[writer] > 0);
     File file = writer ? File::openToUpdate(path) : File::openToWrite(path);
     if (writer == 0)
       layout.writeWholes(file);
