@@ -234,18 +234,33 @@ static bool isLiveAt(const Table &table, const TtsBuffer &buffer,
   return program == buffer.last_program && entry <= buffer.last_entry;
 }
 
+/// Whether other entries run beside a collective, which is at its operands
+/// until one of them touches those bytes.
+static bool runsOn(const Table &table, const TtsEntry &entry) {
+  const TtsFunction &function = table.functions[entry.function];
+  const uint32_t scalars =
+      std::string("rt.reduce_scatter") == table.name(function.name) ? 2 : 1;
+  return function.kind == TTS_FUNCTION_LIBRARY &&
+         (scalars == 2 ||
+          std::string("rt.all_gather") == table.name(function.name)) &&
+         entry.num_scalars > scalars;
+}
+
 /// A live range begins and ends with an access; what `eval` and `infer` hand
-/// out lasts to their end.
+/// out lasts to their end, what a collective is at while others run may last
+/// longer than them.
 static void checkTightness(const Table &table, Report &report) {
   std::vector<char> first(table.buffers.size(), 0), last(first);
   for (uint32_t p = 0; p < table.programs.size(); ++p)
     for (uint32_t e = 0; e < table.programs[p].num_entries; ++e) {
       const TtsEntry &entry = table.entries[table.programs[p].first_entry + e];
+      const bool lasts = runsOn(table, entry);
       for (uint32_t i = 0; i < entry.num_operands; ++i) {
         const uint32_t b = table.operands[entry.first_operand + i].buffer;
         const TtsBuffer &buffer = table.buffers[b];
         first[b] |= buffer.program == p && buffer.first_entry == e;
-        last[b] |= buffer.last_program == p && buffer.last_entry == e;
+        last[b] |=
+            buffer.last_program == p && (buffer.last_entry == e || lasts);
       }
     }
   for (uint32_t b = 0; b < table.buffers.size(); ++b) {

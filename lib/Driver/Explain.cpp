@@ -59,6 +59,8 @@ std::string updateText(const ConsideredChoice &choice) {
   std::string text = choice.updateInBackward ? ", updated in backward" : "";
   if (choice.stateSharding != "none")
     text += ", sharded: " + choice.stateSharding;
+  if (choice.prefetch)
+    text += ", exchanged ahead";
   return text;
 }
 

@@ -92,6 +92,7 @@ json::Value choiceJson(const PlanFront::Choice &choice) {
                 {"precision", f.precision},
                 {"update_in_backward", f.updateInBackward},
                 {"state_sharding", f.stateSharding},
+                {"prefetch", f.prefetch},
                 {"micro_batches", listJson(f.microBatches)},
                 {"recomputed_parts", listJson(f.recomputedParts)},
                 {"stored_values", listJson(f.storedValues)},
@@ -116,6 +117,7 @@ bool readChoice(const json::Value &value, PlanFront::Choice &choice,
       mapper.map("precision", f.precision) &&
       mapper.map("update_in_backward", f.updateInBackward) &&
       mapper.map("state_sharding", f.stateSharding) &&
+      mapper.map("prefetch", f.prefetch) &&
       mapList(mapper, "micro_batches", f.microBatches) &&
       mapList(mapper, "recomputed_parts", f.recomputedParts) &&
       mapList(mapper, "stored_values", f.storedValues) &&

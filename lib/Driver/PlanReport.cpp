@@ -49,7 +49,11 @@ void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
                         what, link, bytes, seconds, per);
   };
   if (sharding != "none")
-    os << "  each rank keeps its shards of the states: " << sharding << "\n";
+    os << "  each rank keeps its shards of the states: " << sharding
+       << (compilation.getPlan().choice().prefetch
+               ? "; they are exchanged while it computes"
+               : "")
+       << "\n";
   if (exchange.allReduceBytes)
     print(sharding == "none"        ? "AllReduce of the gradients"
           : sharding == "optimizer" ? "ReduceScatter of the gradients and "

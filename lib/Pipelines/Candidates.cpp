@@ -16,6 +16,7 @@ LogicalResult Candidates::lower(Trial &trial, TimingScope &timing) {
   options.onlyBucket = trial.bucket;
   options.updateInBackward = updateInBackward;
   options.stateSharding = sharding;
+  options.prefetch = prefetch;
   options.timing = &timing;
   SmallVector<int64_t> microBatches(buckets.size(), trial.microBatch);
   SmallVector<unsigned> rungs(buckets.size(), 0);
@@ -199,14 +200,19 @@ plan::Estimate Candidates::estimate(const Bucket &bucket, int64_t microBatch,
   const double kept = between(lowSeconds, highSeconds);
   // The solver's programs are those of the largest micro-batch.
   const double again = remat.seconds * microBatch / last;
-  e.microBatchSeconds = kept + again + exchange.microBatchSeconds;
-  // None between the samples is faster an utterance than both.
+  e.microBatchSeconds = kept + again;
+  // None between the samples is faster an utterance than both. What is hidden
+  // of an exchange does not grow in proportion: there arithmetic is the bound.
+  double linear = kept;
+  if (prefetch)
+    linear -= between(low.waitSeconds(bucket.small.bucket),
+                      high.waitSeconds(bucket.small.bucket));
   double least =
-      std::max(kBetween * kept,
+      std::max(kBetween * linear,
                microBatch * std::min(lowSeconds / first, highSeconds / last));
   if (microBatch == first || microBatch == last)
     least = rung == 0 ? kept : kBeside * kept;
-  e.leastSeconds = least + kAgain * again + exchange.microBatchSeconds;
+  e.leastSeconds = least + kAgain * again;
   e.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : low.batchBytes)
     e.batchBytes[inputs.lookup(name)] =
@@ -243,8 +249,7 @@ plan::Candidate Candidates::makeCandidate(const Trial &trial) const {
   for (auto [name, bytes] : m.batchBytes)
     c.batchBytes[inputs.lookup(name)] = bytes;
   c.primitives = m.primitives;
-  c.microBatchSeconds =
-      m.microBatchSeconds(trial.bucket) + exchange.microBatchSeconds;
+  c.microBatchSeconds = m.microBatchSeconds(trial.bucket);
   return c;
 }
 
@@ -317,6 +322,7 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   choice.precision = precision;
   choice.updateInBackward = updateInBackward;
   choice.stateSharding = sharding;
+  choice.prefetch = prefetch;
   choice.peakBytes = j.peakBytes;
   choice.stepSeconds = j.stepSeconds;
   SmallVector<int64_t> region(inputs.size(), 0);

@@ -21,16 +21,17 @@ void noteRanks(mlir::ModuleOp module, const PlanRequest &request);
 
 /// Every bucket at every micro-batch and rung of rematerialization, in one
 /// precision, updated apart or (the batch at once) in backward, under one
-/// sharding of states: estimated from a few that are lowered, and lowered on
-/// demand.
+/// sharding of states and prefetch: estimated from a few that are lowered, and
+/// lowered on demand.
 class Candidates {
 public:
   Candidates(mlir::ModuleOp differentiated, const PlanRequest &request,
              llvm::StringRef precision, bool updateInBackward,
-             llvm::StringRef sharding, int64_t batch, int64_t numBuckets)
+             llvm::StringRef sharding, int64_t prefetch, int64_t batch,
+             int64_t numBuckets)
       : module(differentiated), request(request), precision(precision),
-        updateInBackward(updateInBackward), sharding(sharding), batch(batch),
-        buckets(numBuckets) {}
+        updateInBackward(updateInBackward), sharding(sharding),
+        prefetch(prefetch), batch(batch), buckets(numBuckets) {}
 
   /// Lowers the programs of no bucket, and each bucket once; finds the rungs.
   mlir::LogicalResult prepare();
@@ -105,6 +106,7 @@ private:
   std::string precision;
   bool updateInBackward;
   std::string sharding;
+  int64_t prefetch;
   int64_t batch;
   std::vector<Bucket> buckets;
   std::vector<plan::BucketEstimates> estimates;

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Tts/IR/TtsDialect.h"
+#include "tts/Pipelines/LinkWaits.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 
@@ -57,12 +58,6 @@ const char *precisionOf(int64_t dtype) {
   default:
     return "fp32";
   }
-}
-
-bool isExchange(rt::EntryOp entry) {
-  StringRef function = entry.getFunction();
-  return function == "rt.all_reduce" || function == "rt.reduce_scatter" ||
-         function == "rt.all_gather";
 }
 
 /// Reads one program after another.

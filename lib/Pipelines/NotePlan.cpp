@@ -34,6 +34,9 @@ void tts::notePlan(ModuleOp module, const PlanRequest &request,
   if (StringRef sharding = result.choice().stateSharding; sharding != "none")
     module->setAttr(kStateShardingAttr,
                     StringAttr::get(module.getContext(), sharding));
+  if (int64_t ahead = result.choice().prefetch)
+    module->setAttr(kPrefetchAttr,
+                    Builder(module.getContext()).getI64IntegerAttr(ahead));
   noteRanks(module, request);
 }
 

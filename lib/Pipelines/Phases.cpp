@@ -140,6 +140,10 @@ tts::lowerToMemory(ModuleOp differentiated, PlanAttr plan,
     (*module)->setAttr(
         kStateShardingAttr,
         StringAttr::get(module->getContext(), options.stateSharding));
+  if (options.prefetch)
+    (*module)->setAttr(
+        kPrefetchAttr,
+        Builder(module->getContext()).getI64IntegerAttr(options.prefetch));
   if (failed(runPhases(*module, Phase::Specialize, Phase::Memory, options)))
     return failure();
   return module;

@@ -39,8 +39,7 @@ plan::JointChoice joinWhole(const PlanFront::Group &group,
   joint.stepSeconds = settings.updateSeconds;
   for (auto [bucket, share] : llvm::enumerate(shares))
     joint.stepSeconds +=
-        (measure.microBatchSeconds(bucket) + group.exchange.microBatchSeconds) *
-        settings.groups *
+        measure.microBatchSeconds(bucket) * settings.groups *
         plan::expectedMicroBatches(settings.batch, share, microBatches[bucket]);
   return joint;
 }
@@ -139,16 +138,24 @@ SmallVector<StringRef> Planner::getShardings() const {
   return {"none", "optimizer", "gradients", "parameters"};
 }
 
-/// Candidates of every precision, place of the update and sharding, and the
-/// choices among them, estimated.
+/// What is exchanged in a micro-batch may overlap with it, for some bytes.
+static SmallVector<int64_t> getPrefetches(StringRef sharding) {
+  if (sharding == "none" || sharding == "optimizer")
+    return {0};
+  return {0, 1};
+}
+
+/// Candidates of every precision, place of the update, sharding and prefetch,
+/// and the choices among them, estimated.
 LogicalResult Planner::fillFront() {
   std::vector<plan::Search> searches;
   for (StringRef precision : getPrecisions())
     for (bool updateInBackward : getUpdatePlaces())
       for (StringRef sharding : getShardings())
-        candidates.push_back(std::make_unique<Candidates>(
-            module, request, precision, updateInBackward, sharding, batch,
-            numBuckets));
+        for (int64_t prefetch : getPrefetches(sharding))
+          candidates.push_back(std::make_unique<Candidates>(
+              module, request, precision, updateInBackward, sharding, prefetch,
+              batch, numBuckets));
   for (auto &c : candidates) {
     if (failed(c->prepare()))
       return failure();
@@ -179,6 +186,7 @@ LogicalResult Planner::lowerWhole(size_t index) {
   options.timing = request.timing;
   options.updateInBackward = front.choices[index].figures.updateInBackward;
   options.stateSharding = front.choices[index].figures.stateSharding;
+  options.prefetch = front.choices[index].figures.prefetch;
   auto whole = lowerToMemory(module, plan, options);
   if (failed(whole))
     return failure();

@@ -4,6 +4,7 @@
 
 #include "tts-runtime/Format.h"
 #include "tts/Pipelines/EntryWork.h"
+#include "tts/Pipelines/LinkWaits.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -97,10 +98,18 @@ SmallVector<plan::ProgramSpan> tts::getProgramSpans(ModuleOp module) {
 }
 
 double StepMeasure::microBatchSeconds(int64_t bucket) const {
-  double sum = 0;
+  double sum = waitSeconds(bucket);
   for (int64_t kind :
        {TTS_PROGRAM_DENOMINATORS, TTS_PROGRAM_FORWARD, TTS_PROGRAM_BACKWARD})
     if (auto it = seconds.find({kind, bucket}); it != seconds.end())
+      sum += it->second;
+  return sum;
+}
+
+double StepMeasure::waitSeconds(int64_t bucket) const {
+  double sum = 0;
+  for (int64_t kind : {TTS_PROGRAM_FORWARD, TTS_PROGRAM_BACKWARD})
+    if (auto it = waits.find({kind, bucket}); it != waits.end())
       sum += it->second;
   return sum;
 }
@@ -123,10 +132,18 @@ StepMeasure tts::measureStep(ModuleOp module, const plan::Hardware &hardware,
   measureLive(module, measure);
 
   plan::EntryTimes times(hardware, threads);
-  visitWork(module, [&](rt::ProgramOp program, rt::EntryOp, const auto &work) {
-    measure.seconds[{program.getKind(), program.getBucket()}] +=
-        times.seconds(work);
-  });
+  llvm::DenseMap<Operation *, double> ofEntries;
+  visitWork(module,
+            [&](rt::ProgramOp program, rt::EntryOp entry, const auto &work) {
+              ofEntries[entry] = times.seconds(work);
+              measure.seconds[{program.getKind(), program.getBucket()}] +=
+                  ofEntries[entry];
+            });
+  for (auto program : module.getOps<rt::ProgramOp>())
+    if (program.getKind() == TTS_PROGRAM_FORWARD ||
+        program.getKind() == TTS_PROGRAM_BACKWARD)
+      measure.waits[{program.getKind(), program.getBucket()}] =
+          countLinkWaits(program, ofEntries, hardware);
   for (auto program : module.getOps<rt::ProgramOp>())
     for (auto entry : program.getBody().getOps<rt::EntryOp>())
       addPrimitives(entry, measure.primitives);

@@ -78,6 +78,31 @@ def test_bytes_are_those_of_the_ring(material, alone, ranks, sharding):
     assert abs(ranks * planned - passes * (ranks - 1) * parameters) <= passes * ranks
 
 
+@pytest.mark.parametrize(("ranks", "sharding"), [(2, "gradients"), (3, "parameters")])
+def test_what_overlaps_changes_no_bit(material, alone, tmp_path, monkeypatch, ranks, sharding):
+    """Exchanged while entries compute, or waited for where it begins; with room for it the planner has the first."""
+    name = f"ahead{ranks}"
+    plan = compile_sharded(material, name, ranks, sharding, "--micro-batch=2")
+    assert plan["prefetch"] == 1
+    kept = {}
+    for ahead in ("1", "0"):
+        monkeypatch.setenv("TTS_PREFETCH", ahead)
+        folder = tmp_path / ahead
+        train(material, name, ranks, f"--checkpoint-dir={folder}", log=tmp_path / f"log{ahead}")
+        kept[ahead] = [(folder / "step-00000004" / f"{f}.safetensors").read_bytes() for f in ("model", "optimizer")]
+    assert kept["0"] == kept["1"]
+
+
+def test_a_tight_budget_leaves_no_room_to_prefetch(material):
+    flags = ("--ranks=2", "--shard-states=parameters", "--micro-batch=4", "--remat=none")
+    refused = compile_model(material, "1K", "tight", *flags)
+    least = int(refused.stderr.split("smallest feasible budget: ")[1].split()[0])
+    for budget, ahead in ((least, 0), (least + (8 << 20), 1)):
+        assert compile_model(material, f"{budget}B", "tight", *flags).returncode == 0
+        plan = json.loads((material / "tight.plan.json").read_text())
+        assert plan["prefetch"] == ahead and plan["peak_bytes"] <= budget
+
+
 def test_a_checkpoint_continues_under_any_sharding(material, alone, tmp_path):
     """Optimizer states of two ranks, then parameters of three, then none of one: each continues where the one before ended."""
     compile_sharded(material, "first", 2, "optimizer", "--micro-batch=4")

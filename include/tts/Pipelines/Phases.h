@@ -39,6 +39,8 @@ struct PipelineOptions {
   /// Of the plan that lowerToMemory lowers.
   bool updateInBackward = false;
   std::string stateSharding = "none";
+  /// Gathers begun ahead of their use, and scatters beside what follows.
+  int64_t prefetch = 0;
   static constexpr int64_t kNoBucket = -2;
   /// Where each phase gets a timer, with its passes below it; or null.
   mlir::TimingScope *timing = nullptr;

@@ -16,6 +16,8 @@ struct ConsideredChoice {
   std::string precision;
   bool updateInBackward = false;
   std::string stateSharding = "none";
+  /// How many gathers are begun ahead of their use; 0: nothing overlaps.
+  int64_t prefetch = 0;
   /// By bucket; `recomputedParts` are floating-point operations done again, as
   /// a part of those of a step without.
   llvm::SmallVector<int64_t> microBatches;

@@ -39,11 +39,15 @@ struct StepMeasure {
   std::vector<uint64_t> primitives;
   /// Predicted, of one run of a program, by (kind, bucket).
   std::map<std::pair<int64_t, int64_t>, double> seconds;
+  /// Beside that, likewise: how long forward and backward wait for the link.
+  std::map<std::pair<int64_t, int64_t>, double> waits;
   /// Host bytes of the longest utterance of a bucket, by bucket.
   llvm::SmallVector<int64_t> hostBytes;
 
-  /// Denominators, forward and backward of a bucket.
+  /// Denominators, forward and backward of a bucket, and what of that is spent
+  /// waiting for other ranks.
   double microBatchSeconds(int64_t bucket) const;
+  double waitSeconds(int64_t bucket) const;
   /// Zero and update.
   double updateSeconds() const;
 };

@@ -1,6 +1,7 @@
 //===- Collectives.cpp - what ranks exchange as entries of the step table -===//
 
 #include "Patterns.h"
+#include "tts/Dialect/Tts/IR/Names.h"
 
 using namespace mlir;
 using namespace tts;
@@ -16,6 +17,12 @@ static IntegerAttr getRoomBytes(Builder &builder, TypeRange types) {
   }
   return builder.getI64IntegerAttr(kMessages *
                                    std::clamp(bytes / 8, kLeast, kMessage));
+}
+
+/// Whether what follows runs beside it.
+static void copyAhead(Operation *from, Operation *to) {
+  if (Attribute ahead = from->getAttr(kAheadAttr))
+    to->setAttr(rt::kAheadAttr, ahead);
 }
 
 namespace {
@@ -45,11 +52,13 @@ struct LowerReduceScatter : OpRewritePattern<ReduceScatterOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceScatterOp op,
                                 PatternRewriter &rewriter) const override {
-    auto room = getRoomBytes(rewriter, op.getValues().getTypes());
-    auto call = rewriter.replaceOpWithNewOp<rt::ReduceScatterOp>(
-        op, op.getResultTypes(), op.getValues(), op.getAccumulators(),
-        op.getRanks());
-    call->setAttr(rt::kScratchAttr, room);
+    auto call = rt::ReduceScatterOp::create(
+        rewriter, op.getLoc(), op.getResultTypes(), op.getValues(),
+        op.getAccumulators(), op.getRanks());
+    call->setAttr(rt::kScratchAttr,
+                  getRoomBytes(rewriter, op.getValues().getTypes()));
+    copyAhead(op, call);
+    rewriter.replaceOp(op, call);
     return success();
   }
 };
@@ -58,10 +67,13 @@ struct LowerAllGather : OpRewritePattern<AllGatherOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AllGatherOp op,
                                 PatternRewriter &rewriter) const override {
-    auto room = getRoomBytes(rewriter, op.getResultTypes());
-    auto call = rewriter.replaceOpWithNewOp<rt::AllGatherOp>(
-        op, op.getResultTypes(), op.getShards(), op.getRanks());
-    call->setAttr(rt::kScratchAttr, room);
+    auto call =
+        rt::AllGatherOp::create(rewriter, op.getLoc(), op.getResultTypes(),
+                                op.getShards(), op.getRanks());
+    call->setAttr(rt::kScratchAttr,
+                  getRoomBytes(rewriter, op.getResultTypes()));
+    copyAhead(op, call);
+    rewriter.replaceOp(op, call);
     return success();
   }
 };

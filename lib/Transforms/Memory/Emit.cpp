@@ -236,7 +236,9 @@ private:
     for (Value value : op->getResults())
       operands.push_back(getWhole(program, value, TTS_WRITE));
     addScratch(program, op, operands);
-    create(op->getLoc(), function, operands, {int64_t(ranks)});
+    SmallVector<int64_t> scalars = {int64_t(ranks)};
+    addAhead(op, scalars);
+    create(op->getLoc(), function, operands, scalars);
   }
 
   void emitReduceScatter(Program &program, rt::ReduceScatterOp scatter) {
@@ -244,8 +246,16 @@ private:
     for (Value value : scatter.getOperands())
       operands.push_back(getWhole(program, value, TTS_READ_WRITE));
     addScratch(program, scatter, operands);
-    create(scatter.getLoc(), "rt.reduce_scatter", operands,
-           {int64_t(scatter.getRanks()), !scatter.getAccumulators().empty()});
+    SmallVector<int64_t> scalars = {int64_t(scatter.getRanks()),
+                                    !scatter.getAccumulators().empty()};
+    addAhead(scatter, scalars);
+    create(scatter.getLoc(), "rt.reduce_scatter", operands, scalars);
+  }
+
+  /// The last scalar of a collective beside which other entries run.
+  void addAhead(Operation *op, SmallVectorImpl<int64_t> &scalars) {
+    if (op->hasAttr(rt::kAheadAttr))
+      scalars.push_back(1);
   }
 
   /// The bytes of scratch of a library call, which become its last operand;

@@ -37,6 +37,21 @@ void touch(Storage *storage, int timeline, int64_t position) {
   storage->end = std::max(storage->end, position);
 }
 
+/// What is scattered while other entries run stays until the next scatter
+/// begins, or the program ends: until then the link is at it.
+void holdScattered(Program &program) {
+  int64_t end = program.entries.size();
+  for (int64_t i = end - 1; i >= 0; --i) {
+    auto scatter = dyn_cast<rt::ReduceScatterOp>(program.entries[i]);
+    if (!scatter || !scatter->hasAttr(rt::kAheadAttr))
+      continue;
+    for (Value value : scatter.getValues())
+      touch(program.places.lookup(value).storage, program.timeline,
+            program.firstPosition + end - 1);
+    end = i;
+  }
+}
+
 void computeLiveRanges(Program &program) {
   for (auto [i, op] : llvm::enumerate(program.entries)) {
     int64_t position = program.firstPosition + i;
@@ -48,6 +63,7 @@ void computeLiveRanges(Program &program) {
     if (Storage *scratch = program.scratch.lookup(op))
       touch(scratch, program.timeline, position);
   }
+  holdScattered(program);
   // Outputs are read after the program's last entry.
   for (auto &[value, place] : program.places)
     if (place.storage->role == Role::Output && !program.entries.empty())

@@ -122,9 +122,12 @@ LogicalResult StorageTable::assignArguments(Program &program) {
   return success();
 }
 
-/// Sums that the runtime may begin while backward still runs: their messages
-/// share bytes with nothing.
-static bool sumsGradients(Program &program, Operation *op) {
+/// Collectives beside which other entries run, and sums that the runtime may
+/// begin while backward still does: their messages share bytes with nothing but
+/// each other's, since one thread makes one collective after the other.
+static bool runsBeside(Program &program, Operation *op) {
+  if (op->hasAttr(rt::kAheadAttr))
+    return true;
   return isa<rt::AllReduceOp>(op) && program.kind == TTS_PROGRAM_UPDATE &&
          llvm::all_of(op->getOperands(), [&](Value value) {
            return program.places.lookup(value).storage->role == Role::Gradient;
@@ -158,7 +161,7 @@ void StorageTable::assignOp(Program &program, Operation *op) {
       bytes && bytes.getInt() > 0) {
     auto type = RankedTensorType::get({bytes.getInt()},
                                       IntegerType::get(op->getContext(), 8));
-    if (sumsGradients(program, op)) {
+    if (runsBeside(program, op)) {
       auto name = StringAttr::get(op->getContext(), "messages");
       program.scratch[op] =
           getBound(program, Role::Messages, name, type, op->getLoc());

@@ -43,14 +43,18 @@ static FailureOr<partition::Sharding> readSharding(ModuleOp module,
   using partition::Sharding;
   auto name = module->getAttrOfType<StringAttr>(kStateShardingAttr);
   if (!name)
-    return Sharding{Sharding::None, ranks};
+    return Sharding{Sharding::None, ranks, 0};
   auto level = llvm::StringSwitch<std::optional<Sharding::Level>>(name)
                    .Case("optimizer", Sharding::Optimizer)
                    .Case("gradients", Sharding::Gradients)
                    .Case("parameters", Sharding::Parameters)
                    .Default(std::nullopt);
+  auto prefetch = module->getAttrOfType<IntegerAttr>(kPrefetchAttr);
+  if (prefetch && prefetch.getInt() < 0)
+    return module.emitError("tts.prefetch is ")
+           << prefetch.getInt() << "; it must not be negative";
   if (level)
-    return Sharding{*level, ranks};
+    return Sharding{*level, ranks, prefetch ? prefetch.getInt() : 0};
   return module.emitError("tts.state_sharding is ")
          << name
          << "; it must be \"optimizer\", \"gradients\" or "
@@ -78,12 +82,12 @@ struct Partition : tts::impl::TtsPartitionBase<Partition> {
         if (kind == "update")
           update = program;
       }
+    if (sharding->level > partition::Sharding::Optimizer)
+      partition::shardPrograms(programs, update, *sharding);
     if (!update)
       return;
     if (sharding->level == partition::Sharding::None)
       return reduceGradients(update);
-    if (sharding->level > partition::Sharding::Optimizer)
-      partition::shardPrograms(programs, update, *sharding);
     partition::shardUpdate(update, *sharding);
   }
 };

@@ -3,6 +3,8 @@
 // Ranks may be in different buckets at the same time, so the programs of one
 // kind exchange the same in the same order whatever the bucket: a sequence is
 // found that suits all of them, and each collective waits for the one before.
+// With a prefetch of d a gather begins where the d-th one before it is needed:
+// the same everywhere, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +18,7 @@ using namespace mlir;
 using namespace tts;
 using namespace tts::partition;
 
-/// Collectives of fewer elements together are one.
+/// So many elements together are exchanged at once.
 static constexpr int64_t kFewElements = 1 << 16;
 
 namespace {
@@ -49,6 +51,7 @@ public:
     for (Bucket &bucket : buckets)
       findPlaces(bucket);
     order();
+    fetchAhead();
     for (Bucket &bucket : buckets)
       insert(bucket);
   }
@@ -190,39 +193,75 @@ private:
     return cast<RankedTensorType>(keys[key]).getNumElements();
   }
 
-  /// Small ones that follow each other travel together.
+  /// Small ones travel together: gathers with the first of them, scatters with
+  /// the last, over whatever large ones are between.
   void append(Key key) {
-    if (!sequence.empty()) {
-      SmallVector<Key> &before = sequence.back();
+    auto isLike = [&](const SmallVector<Key> &step) {
       int64_t elements = elementsOf(key);
-      for (Key each : before)
+      for (Key each : step)
         elements += elementsOf(each);
-      if (isGather(before.front()) == isGather(key) &&
-          getElementTypeOrSelf(keys[before.front()]) ==
-              getElementTypeOrSelf(keys[key]) &&
-          elements <= kFewElements) {
-        before.push_back(key);
-        return;
-      }
+      return isGather(step.front()) == isGather(key) &&
+             getElementTypeOrSelf(keys[step.front()]) ==
+                 getElementTypeOrSelf(keys[key]) &&
+             elements <= kFewElements;
+    };
+    auto found = std::find_if(sequence.rbegin(), sequence.rend(), isLike);
+    if (found == sequence.rend()) {
+      sequence.push_back({key});
+      return;
     }
-    sequence.push_back({key});
+    found->push_back(key);
+    if (!isGather(key)) // it moves to the end
+      std::rotate(std::prev(found.base()), found.base(), sequence.end());
+  }
+
+  /// Each gather moves to the one so many before it, over the scatters between.
+  void fetchAhead() {
+    if (sharding.prefetch == 0)
+      return;
+    SmallVector<SmallVector<Key>> gathers, moved;
+    for (const SmallVector<Key> &step : sequence)
+      if (isGather(step.front()))
+        gathers.push_back(step);
+    size_t next = 0;
+    auto moveUpTo = [&](size_t count) {
+      for (; next < std::min(count, gathers.size()); ++next)
+        moved.push_back(gathers[next]);
+    };
+    moveUpTo(sharding.prefetch);
+    for (SmallVector<Key> &step : sequence)
+      if (isGather(step.front()))
+        moveUpTo(next + 1);
+      else
+        moved.push_back(step);
+    sequence = std::move(moved);
+  }
+
+  /// By gather of the sequence: where it begins, as late as its use, or that of
+  /// the one so many before it, lets it.
+  SmallVector<unsigned> findGatherPlaces(Bucket &bucket) {
+    SmallVector<unsigned> places;
+    for (const SmallVector<Key> &step : sequence)
+      if (isGather(step.front())) {
+        places.push_back(bucket.ops.size() - 1);
+        for (Key key : step)
+          places.back() = std::min(places.back(), bucket.places[key]);
+      }
+    for (size_t i = places.size(); i-- > 1;)
+      places[i - 1] = std::min(places[i - 1], places[i]);
+    size_t ahead = std::min<size_t>(sharding.prefetch, places.size());
+    places.insert(places.begin(), ahead, 0);
+    return places;
   }
 
   /// Gathers as late, scatters as early as the sequence lets them.
   void insert(Bucket &bucket) {
-    unsigned end = bucket.ops.size() - 1;
-    SmallVector<unsigned> latest(sequence.size(), end);
-    for (int i = int(sequence.size()) - 1; i >= 0; --i) {
-      if (i + 1 < int(sequence.size()))
-        latest[i] = latest[i + 1];
-      if (isGather(sequence[i].front()))
-        for (Key key : sequence[i])
-          latest[i] = std::min(latest[i], bucket.places[key]);
-    }
-    unsigned place = 0;
-    for (auto [i, step] : llvm::enumerate(sequence)) {
+    unsigned end = bucket.ops.size() - 1, place = 0;
+    SmallVector<unsigned> gatherPlaces = findGatherPlaces(bucket);
+    const unsigned *next = gatherPlaces.begin();
+    for (const SmallVector<Key> &step : sequence) {
       if (isGather(step.front()))
-        place = latest[i];
+        place = *next++;
       else
         for (Key key : step)
           place = std::max(place, bucket.places[key] + 1);
@@ -247,6 +286,11 @@ private:
     return RecomputeAfterOp::create(builder, loc, value, bucket.last);
   }
 
+  void setAhead(Operation *op) {
+    if (sharding.prefetch)
+      op->setAttr(kAheadAttr, UnitAttr::get(op->getContext()));
+  }
+
   void gather(Bucket &bucket, const SmallVector<Key> &step,
               OpBuilder &builder) {
     Location loc = locate(".gather", step);
@@ -261,6 +305,7 @@ private:
     shards = arguments;
     shards.front() = wait(bucket, shards.front(), builder, loc);
     auto op = AllGatherOp::create(builder, loc, wholes, shards, sharding.ranks);
+    setAhead(op);
     for (auto [argument, whole] : llvm::zip(arguments, op.getValues()))
       Value(argument).replaceUsesWithIf(whole, [&](OpOperand &use) {
         return use.getOwner() != op &&
@@ -286,6 +331,7 @@ private:
     values.front() = wait(bucket, values.front(), builder, loc);
     auto op = ReduceScatterOp::create(builder, loc, types, values, accumulators,
                                       sharding.ranks);
+    setAhead(op);
     for (auto [operand, shard] : llvm::zip(returned, op.getShards()))
       operand->set(shard);
     bucket.last = op.getShards().front();
@@ -317,7 +363,8 @@ static void shardZero(func::FuncOp zero, const Parameters &parameters,
 
 void partition::shardPrograms(ArrayRef<func::FuncOp> programs,
                               func::FuncOp update, Sharding sharding) {
-  Parameters parameters = findParameters(update);
+  Parameters parameters =
+      update ? findParameters(update) : findParameters(programs);
   llvm::MapVector<StringRef, SmallVector<func::FuncOp>> kinds;
   for (func::FuncOp program : programs)
     kinds[program->getAttrOfType<StringAttr>(kProgramAttr)].push_back(program);

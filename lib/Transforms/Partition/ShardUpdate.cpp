@@ -37,6 +37,30 @@ Parameters partition::findParameters(func::FuncOp update) {
   return parameters;
 }
 
+Parameters partition::findParameters(ArrayRef<func::FuncOp> programs) {
+  Parameters parameters;
+  auto visit = [&](StringRef role, auto take) {
+    for (func::FuncOp program : programs)
+      for (BlockArgument argument : program.getArguments())
+        if (auto name = program.getArgAttrOfType<StringAttr>(
+                argument.getArgNumber(), role))
+          take(name, Parameter{argument.getType(),
+                               program.getArgAttrDict(argument.getArgNumber()),
+                               argument.getLoc()});
+  };
+  visit(kGradientAttr, [&](StringAttr name, Parameter gradient) {
+    Builder builder(name.getContext());
+    gradient.attributes =
+        builder.getDictionaryAttr(builder.getNamedAttr(kParamAttr, name));
+    parameters.insert({name, gradient});
+  });
+  visit(kParamAttr, [&](StringAttr name, Parameter parameter) {
+    if (parameters.contains(name))
+      parameters[name] = parameter;
+  });
+  return parameters;
+}
+
 void partition::refreshType(func::FuncOp program) {
   Block &body = program.getBody().front();
   program.setType(FunctionType::get(program.getContext(),

@@ -14,6 +14,8 @@ struct Sharding {
   enum Level { None, Optimizer, Gradients, Parameters };
   Level level = None;
   int64_t ranks = 1;
+  /// Gathers begun ahead of the one that is used; 0: nothing overlaps.
+  int64_t prefetch = 0;
 };
 
 /// The argument becomes a rank's shard of what it was.
@@ -33,10 +35,14 @@ using Parameters = llvm::MapVector<mlir::StringAttr, Parameter>;
 
 /// Those of which update reads a gradient; before it is sharded.
 Parameters findParameters(mlir::func::FuncOp update);
+/// Those to which backward gives a gradient, where there is no update: the
+/// planner looks at one bucket's programs alone.
+Parameters findParameters(llvm::ArrayRef<mlir::func::FuncOp> programs);
 
 /// Gradients, and parameters where they are sharded, are shards in all programs
 /// but update, which is still as it was: backward scatters each gradient when
-/// it is final, programs gather each parameter before they read it.
+/// it is final, programs gather each parameter before they read it. `update`
+/// may be null.
 void shardPrograms(llvm::ArrayRef<mlir::func::FuncOp> programs,
                    mlir::func::FuncOp update, Sharding sharding);
 

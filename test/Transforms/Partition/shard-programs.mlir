@@ -110,3 +110,35 @@ module attributes {tts.ranks = 2 : i64, tts.state_sharding = "gradients", tts.pl
     return %0, %1 : tensor<4xf32>, tensor<3xf32>
   }
 }
+
+// -----
+
+// One gather ahead: it begins where the one before is needed.
+!w = tensor<70001xf32>
+module attributes {tts.ranks = 2 : i64, tts.state_sharding = "parameters", tts.prefetch = 1 : i64, tts.plan = #tts.plan<precision = "fp32", threads = 1, micro_batches = [1]>} {
+  // CHECK-LABEL: func @backward
+  // CHECK: %[[C:.*]] = tts.all_gather %{{.*}} over 2 {tts.ahead}
+  // CHECK-NEXT: tts.recompute_after %{{.*}}, %[[C]]
+  // CHECK-NEXT: %[[B:.*]] = tts.all_gather %{{.*}} over 2 {tts.ahead}
+  // CHECK-NEXT: tts.mul %{{.*}}, %[[C]]
+  // CHECK: %[[SC:.*]] = tts.reduce_scatter %{{.*}} into %{{.*}} over 2 {tts.ahead}
+  // CHECK-NEXT: tts.recompute_after %{{.*}}, %[[SC]]
+  // CHECK-NEXT: %[[A:.*]] = tts.all_gather %{{.*}} over 2 {tts.ahead}
+  // CHECK-NEXT: tts.mul %{{.*}}, %[[B]]
+  // CHECK: tts.reduce_scatter %{{.*}} into %{{.*}} over 2 {tts.ahead}
+  // CHECK-NEXT: tts.mul %{{.*}}, %[[A]]
+  // CHECK: tts.reduce_scatter %{{.*}} into %{{.*}} over 2 {tts.ahead}
+  // CHECK-NOT: tts.all_gather
+  // CHECK: return
+  func.func @backward(%a: !w {tts.param = "a"}, %b: !w {tts.param = "b"}, %c: !w {tts.param = "c"}, %x: !w {tts.input = "x"},
+                      %ga: !w {tts.gradient = "a"}, %gb: !w {tts.gradient = "b"}, %gc: !w {tts.gradient = "c"})
+      -> (!w {tts.gradient = "a"}, !w {tts.gradient = "b"}, !w {tts.gradient = "c"}) attributes {tts.program = "backward", tts.bucket_index = 0 : i64} {
+    %0 = tts.mul %x, %c : !w loc("xc")
+    %dc = tts.accumulate %gc, %0 : !w loc("dc")
+    %1 = tts.mul %x, %b : !w loc("xb")
+    %db = tts.accumulate %gb, %1 : !w loc("db")
+    %2 = tts.mul %x, %a : !w loc("xa")
+    %da = tts.accumulate %ga, %2 : !w loc("da")
+    return %da, %db, %dc : !w, !w, !w
+  }
+}

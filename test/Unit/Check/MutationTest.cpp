@@ -415,6 +415,39 @@ TEST(Mutation, ShardsOfSums) {
   EXPECT_FOUND(untold, "with another number of scalars than 2");
 }
 
+TEST(Mutation, WhatIsGatheredAhead) {
+  auto gatherOf = [](SmallTable &table) -> TtsEntry & {
+    return table.entries[table.programs[table.program("infer", 0)].first_entry];
+  };
+  SmallTable sound;
+  sound.addPrefetch();
+  for (const char *fault : {"gather", "whole", "room", "hidden"})
+    EXPECT_EQ(all(sound.check()).find(fault), std::string::npos)
+        << all(sound.check());
+  // What is made while the gather runs, in the bytes that it writes.
+  SmallTable early;
+  early.addPrefetch();
+  const uint32_t hidden = early.buffer("hidden0"),
+                 whole = early.buffer("whole0");
+  early.buffers[hidden].offset = early.buffers[whole].offset;
+  for (TtsOperand &operand : early.operands)
+    if (operand.buffer == hidden)
+      operand.offset = early.buffers[whole].offset;
+  early.listBuffers();
+  EXPECT_FOUND(early, "shares bytes with");
+  // Its live range ends before: then nobody has what is read.
+  early.buffers[whole].last_entry = 0;
+  EXPECT_FOUND(early, "which is not live there");
+  SmallTable waits; // then nothing is at the room behind the gather
+  waits.addPrefetch();
+  gatherOf(waits).num_scalars = 1;
+  EXPECT_FOUND(waits, "is not accessed where it ends");
+  SmallTable odd;
+  odd.addPrefetch();
+  odd.scalars[gatherOf(odd).first_scalar + 1] = 2;
+  EXPECT_FOUND(odd, "another number of scalars than 1, or a last one that is");
+}
+
 TEST(Mutation, ShardsAndWhatTheyAreOf) {
   // 64 floats to 32 of them.
   auto make = [](SmallTable &table) -> TtsOperand * {

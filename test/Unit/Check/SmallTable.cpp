@@ -280,6 +280,39 @@ void SmallTable::addInfer() {
   listBuffers();
 }
 
+void SmallTable::addPrefetch() {
+  for (uint32_t bucket : {0u, 1u}) {
+    const std::string suffix = std::to_string(bucket);
+    beginProgram("infer", TTS_PROGRAM_INFER, bucket);
+    const uint32_t whole =
+        addTransient("whole" + suffix, TTS_CLASS_ACTIVATIONS, 1984, 64);
+    const uint32_t room =
+        addTransient("room" + suffix, TTS_CLASS_COLLECTIVES, 2112, 64);
+    addEntry(
+        "rt.all_gather",
+        {{buffer("w"), TTS_READ, 32}, {whole, TTS_WRITE}, {room, TTS_WRITE}},
+        {2, 1});
+    operands.back().dtype = TTS_BYTES;
+    const uint32_t hidden =
+        addTransient("hidden" + suffix, TTS_CLASS_ACTIVATIONS, 2048, 64);
+    addEntry("read", {{buffer("batch"), TTS_READ, 64}, {hidden, TTS_WRITE}});
+    buffers[room].last_entry = 1; // the link is at it
+    const uint32_t speech =
+        addTransient("speech" + suffix, TTS_CLASS_ACTIVATIONS, 2176, 64);
+    addEntry("speak",
+             {{whole, TTS_READ}, {hidden, TTS_READ}, {speech, TTS_WRITE}});
+    manifest["buckets"][bucket]["infer_inputs"] = {
+        {{"name", "text"}, {"offset", 1664}, {"size", 64}}};
+    manifest["outputs"].push_back({{"name", "mel"},
+                                   {"bucket", bucket},
+                                   {"program", "infer"},
+                                   {"offset", 2176},
+                                   {"size", 64}});
+  }
+  manifest["ranks"] = 2;
+  listBuffers();
+}
+
 void SmallTable::addOperand(uint32_t program, uint32_t entry, Use use) {
   TtsEntry &changed = entries[programs[program].first_entry + entry];
   const uint32_t index = changed.first_operand + changed.num_operands++;

@@ -38,6 +38,9 @@ struct SmallTable {
   /// A program that speaks, for each bucket: w and its own input `text`, which
   /// lies where the corpus's `x` does, make `speech`.
   void addInfer();
+  /// A program that speaks, for each bucket: half of w is gathered into
+  /// "whole" while an entry makes "hidden" of the batch; both make "speech".
+  void addPrefetch();
   /// Running statistics "mean": each forward finds "next:mean", update adopts
   /// it.
   void addState();

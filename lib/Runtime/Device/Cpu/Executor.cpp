@@ -63,6 +63,7 @@ Executor::Executor(const Table &table, const TtsKernel *kernels,
     reaches.push_back(end);
   }
   prepareEarlySums();
+  prepareMessenger();
 }
 
 /// Below this a second thread costs more than it saves.
@@ -130,16 +131,55 @@ void Executor::run(uint32_t index) {
   reached = std::max(reached, reaches[index]);
   if (observer || timing)
     return runWatched(index);
+  if (messenger)
+    return runBeside(program);
   for (uint32_t i = 0; i < program.num_entries; ++i)
     runCall(calls[program.first_entry + i]);
+}
+
+void Executor::runBeside(const TtsProgram &program) {
+  for (uint32_t i = 0; i < program.num_entries; ++i) {
+    const Call &call = calls[program.first_entry + i];
+    if (call.isAhead) {
+      messenger->begin(*call.library);
+      continue;
+    }
+    messenger->wait(call.after);
+    runCall(call);
+  }
+  messenger->finish();
+}
+
+/// To measure what they hide.
+static bool isSwitchedOff(const char *variable) {
+  const char *wanted = std::getenv(variable);
+  return wanted && std::string_view(wanted) == "0";
+}
+
+/// Collectives that other entries run beside, if there are any.
+void Executor::prepareMessenger() {
+  if (isSwitchedOff("TTS_PREFETCH"))
+    return;
+  size_t most = 0;
+  for (const TtsProgram &program : table.programs) {
+    size_t count = 0;
+    std::vector<uint32_t> waits = findWaits(table, program);
+    for (uint32_t i = 0; i < program.num_entries; ++i) {
+      Call &call = calls[program.first_entry + i];
+      call.after = waits[i];
+      call.isAhead = isAhead(table, table.entries[program.first_entry + i]);
+      count += call.isAhead;
+    }
+    most = std::max(most, count);
+  }
+  if (most > 0)
+    messenger = std::make_unique<Messenger>(most);
 }
 
 /// The first sum of update, if its messages have room of their own: other
 /// programs use the bytes of what lives in update alone.
 void Executor::prepareEarlySums() {
-  // To measure what it hides.
-  const char *wanted = std::getenv("TTS_EARLY_SUMS");
-  if (wanted && std::string_view(wanted) == "0")
+  if (isSwitchedOff("TTS_EARLY_SUMS"))
     return;
   for (const TtsProgram &program : table.programs)
     for (uint32_t i = 0; i < program.num_entries; ++i) {

@@ -14,6 +14,7 @@
 #include "Runtime/Device/Cpu/EarlySums.h"
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Device/Cpu/Messages.h"
+#include "Runtime/Device/Cpu/Messenger.h"
 #include "Runtime/Memory/Arena.h"
 #include "tts-runtime/Abi.h"
 #include <memory>
@@ -88,12 +89,16 @@ private:
     void *const *operands = nullptr;
     int64_t range = 0;
     int threads = 1;
+    bool isAhead = false; ///< the messenger's
+    uint32_t after = 0;   ///< how many of those must be through
   };
   void prepare(uint32_t entry, TtsKernel kernel);
   const LibraryCall &findLibrary(const TtsEntry &entry, void *const *operands,
                                  const std::string &where);
   void prepareEarlySums();
   void rehearseMessages();
+  void prepareMessenger();
+  void runBeside(const TtsProgram &program);
   void runCall(const Call &call);
   void runTimed(const Call &call, EntryTime &time);
   void runWatched(uint32_t program);
@@ -111,6 +116,7 @@ private:
   std::vector<std::unique_ptr<LibraryCall>> collectives;
   std::vector<const Message *> messages; ///< per entry, or null
   std::unique_ptr<EarlySums> early;      ///< or null
+  std::unique_ptr<Messenger> messenger;  ///< or null
   std::vector<void *> addresses;         ///< per operand of the table
   std::vector<Call> calls;               ///< per entry of the table
   std::vector<uint64_t> reaches; ///< per program: end of its highest operand

@@ -44,6 +44,9 @@ inline constexpr llvm::StringLiteral kManifestAttr = "rt.manifest";
 /// scratch the library asks for; -1 on an rt.gemm where it has no
 /// implementation that keeps to them and one is generated. Set by the target.
 inline constexpr llvm::StringLiteral kScratchAttr = "rt.scratch";
+/// Unit on a collective: the entries behind it run beside it, until one touches
+/// what it is not through with.
+inline constexpr llvm::StringLiteral kAheadAttr = "rt.ahead";
 } // namespace tts::rt
 
 #endif // TTS_DIALECT_RT_IR_RTDIALECT_H

@@ -82,6 +82,12 @@ inline constexpr int64_t kFoldGroups = 4;
 /// "parameters" as well) each of several ranks has a shard of only; absent
 /// where it has all. Set by Plan.
 inline constexpr llvm::StringLiteral kStateShardingAttr = "tts.state_sharding";
+/// i64: how many gathers of sharded parameters are begun ahead of the one that
+/// is used, while entries compute; absent or 0: each is waited for where it
+/// begins, and so is each scatter. Set by Plan.
+inline constexpr llvm::StringLiteral kPrefetchAttr = "tts.prefetch";
+/// Unit on a collective, set by Partition: what follows runs beside it.
+inline constexpr llvm::StringLiteral kAheadAttr = "tts.ahead";
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
 
