@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define TTS_ABI_VERSION 2u
+#define TTS_ABI_VERSION 3u
 
 /// A generated kernel over the part [lo, hi) of its range. `operands` are the
 /// entry's operands as addresses, in the table's order; disjoint ranges of one
@@ -25,8 +25,15 @@ typedef void (*TtsKernel)(void *const *operands, int64_t lo, int64_t hi);
 //===-- emitted by the compiler, read by the runtime at start -------------===//
 
 extern const uint32_t tts_abi_version;
-extern const unsigned char tts_table[]; ///< a TtsTableHeader and what follows
-extern const TtsKernel tts_kernels[];   ///< by function index; null for library
+
+/// What a rank may be: a stage of a pipeline, a device of its own budget. Where
+/// there are several the manifests' `role_of_rank` says which rank is which.
+typedef struct TtsRole {
+  const unsigned char *table; ///< a TtsTableHeader and what follows
+  const TtsKernel *kernels;   ///< by function index; null for library
+} TtsRole;
+extern const uint32_t tts_num_roles;
+extern const TtsRole tts_roles[];
 
 //===-- defined by the runtime --------------------------------------------===//
 

@@ -4,6 +4,7 @@
 
 #include "Certificate.h"
 #include "Elf.h"
+#include "Roles.h"
 #include "Sha256.h"
 #include "Simulate.h"
 
@@ -12,17 +13,9 @@
 
 using namespace tts::check;
 
-Summary tts::check::checkTable(const Bytes &blob,
-                               const std::string &certificate,
-                               const std::string &executableHash,
-                               Report &report) {
+static Summary proveTable(const Bytes &blob, const Json &json,
+                          const std::string &executableHash, Report &report) {
   Summary summary;
-  const Json json = Json::parse(certificate, nullptr, false);
-  if (!json.is_object()) {
-    report.fail("certificate", "is no JSON object",
-                "give the train.plan.json that tts-compile wrote");
-    return summary;
-  }
   Table table;
   Manifest manifest;
   Programs programs;
@@ -49,6 +42,36 @@ Summary tts::check::checkTable(const Bytes &blob,
   summary.buffers = table.buffers.size();
   summary.accesses = table.operands.size();
   return summary;
+}
+
+Summary tts::check::checkTable(const Bytes &section,
+                               const std::string &certificate,
+                               const std::string &executableHash,
+                               Report &report) {
+  Json json = Json::parse(certificate, nullptr, false);
+  if (!json.is_object()) {
+    report.fail("certificate", "is no JSON object",
+                "give the train.plan.json that tts-compile wrote");
+    return {};
+  }
+  std::vector<Bytes> tables;
+  if (!splitTables(section, report, tables))
+    return {};
+  if (tables.size() == 1)
+    return proveTable(tables.front(), json, executableHash, report);
+  if (!checkRoles(tables, json, report))
+    return {};
+  Summary largest;
+  for (size_t role = 0; role < tables.size(); ++role) {
+    Summary summary = proveTable(tables[role], certificateOfRole(json, role),
+                                 executableHash, report);
+    if (summary.peakBytes >= largest.peakBytes)
+      largest = summary;
+  }
+  if (report.ok() && asBytes(member(json, "peak_bytes")) != largest.peakBytes)
+    report.fail("certificate", "peak_bytes is not that of the largest role",
+                Report::recompile);
+  return largest;
 }
 
 static bool readFile(const std::string &path, Report &report, Bytes &bytes) {

@@ -234,6 +234,10 @@ llvm::Error tts::readRequest(ModuleOp module, const PlanningFlags &flags,
   request.ranks = flags.ranks;
   request.deterministic = flags.deterministic;
   request.shardStates = flags.shardStates;
+  if (int64_t stages = 1; flags.pipeline != "auto") {
+    StringRef(flags.pipeline).getAsInteger(10, stages);
+    request.stages = stages;
+  }
   if (request.ranks > 1 && !request.hardware.linkOf(request.ranks))
     return badUsage("--ranks",
                     request.hardware.name + " has no link for " +

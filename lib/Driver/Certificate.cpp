@@ -41,7 +41,17 @@ Object halfStorageJson(const PlanResult &plan, unsigned bucket) {
   return Object{{"type", type}, {"values", std::move(names)}};
 }
 
-Array bucketsJson(Compilation &compilation) {
+/// How an update is cut follows from these: alike on all stages.
+double bucketSeconds(const PlanResult &plan, const PlanRole &role,
+                     int64_t bucket) {
+  double seconds = role.measure.microBatchSeconds(bucket);
+  if (plan.stages.count > 1)
+    for (const PlanRole &other : plan.roles)
+      seconds = std::max(seconds, other.measure.microBatchSeconds(bucket));
+  return seconds;
+}
+
+Array bucketsJson(Compilation &compilation, const PlanRole &role) {
   const PlanResult &plan = compilation.getPlan();
   Array buckets;
   auto attributes =
@@ -58,8 +68,7 @@ Array bucketsJson(Compilation &compilation) {
         {"recompute_flops_fraction", plan.choice().recomputedParts[index]},
         {"half_storage", halfStorageJson(plan, index)},
         {"share", plan.shares[index]},
-        {"predicted_micro_batch_seconds",
-         plan.measure.microBatchSeconds(index)},
+        {"predicted_micro_batch_seconds", bucketSeconds(plan, role, index)},
     });
   }
   return buckets;
@@ -123,10 +132,23 @@ Object classesJson(const plan::ClassBytes &bytes, int64_t unused,
   return classes;
 }
 
-Object classesJson(const PlanResult &plan) {
-  const plan::ClassBytes &bytes = plan.measure.live.classes;
+Object classesJson(const PlanRole &role) {
+  const plan::ClassBytes &bytes = role.measure.live.classes;
   int64_t used = std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
-  return classesJson(bytes, plan.measure.arenaBytes - used, plan.overheadBytes);
+  return classesJson(bytes, role.measure.arenaBytes - used, role.overheadBytes);
+}
+
+/// What the certificate says of one role, of which it has the table.
+Object roleJson(Compilation &compilation, const PlanRole &role) {
+  return Object{{"buckets", bucketsJson(compilation, role)},
+                {"classes", classesJson(role)},
+                {"peak_bytes", role.peakBytes()},
+                {"overhead_bytes", role.overheadBytes},
+                {"host_buffer_bytes", role.hostBufferBytes},
+                {"arena_bytes", role.measure.arenaBytes},
+                {"lower_bound_bytes", role.measure.live.most},
+                {"programs", programsJson(*role.lowered)},
+                {"buffers", buffersJson(*role.lowered)}};
 }
 
 Array changesOfNumerics(Compilation &compilation) {
@@ -215,7 +237,7 @@ int64_t countParameters(ModuleOp lowered) {
 Object experimentJson(Compilation &compilation) {
   ModuleOp module = compilation.getModule();
   Object experiment{
-      {"parameters", countParameters(*compilation.getPlan().lowered)},
+      {"parameters", countParameters(*compilation.getPlan().role().lowered)},
       {"batch", getBatch(compilation)}};
   for (StringRef name :
        {"lr", "warmup", "schedule", "weight_decay", "optimizer", "grad_clip",
@@ -253,7 +275,7 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"hardware", request.hardware.name},
       {"budget_bytes", plan.budget},
       {"smallest_budget_bytes", plan.smallestBudget},
-      {"ranks", plan.exchange.ranks},
+      {"ranks", request.ranks},
       {"batch", getBatch(compilation)},
       {"batch_per_rank", plan.batch},
       {"exchange",
@@ -264,12 +286,11 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
            {"micro_batch_bytes", plan.exchange.microBatchBytes},
            {"predicted_micro_batch_seconds", plan.exchange.microBatchSeconds},
            {"buffer_bytes", plan.exchange.bufferBytes}}},
-      {"buckets", bucketsJson(compilation)},
       {"precision", plan.plan.getPrecision().getValue()},
       {"update_in_backward", plan.choice().updateInBackward},
       {"state_sharding", plan.choice().stateSharding},
       {"prefetch", plan.choice().prefetch},
-      {"stages", 1},
+      {"stages", plan.stages.count},
       {"lr_scale", lrScaleOf(compilation)},
       {"experiment", experimentJson(compilation)},
       {"changes_experiment", Array(compilation.getChanges())},
@@ -277,29 +298,47 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"libraries", Object{{"onednn", cpu::getMatmulLibraryVersion()},
                            {"isa", llvm::sys::getHostCPUName()},
                            {"threads", request.threads}}},
-      {"classes", classesJson(plan)},
-      {"peak_bytes", plan.peakBytes()},
-      {"overhead_bytes", plan.overheadBytes},
-      {"host_buffer_bytes", plan.hostBufferBytes},
-      {"arena_bytes", plan.measure.arenaBytes},
-      {"lower_bound_bytes", plan.measure.live.most},
       {"predicted_step_seconds", plan.stepSeconds},
       {"eager_bytes", plan.eagerBytes},
       {"considered", consideredJson(plan)},
-      {"programs", programsJson(*plan.lowered)},
-      {"buffers", buffersJson(*plan.lowered)},
   };
+  for (auto &field : roleJson(compilation, plan.role()))
+    certificate[field.first] = std::move(field.second);
+  if (plan.roles.size() > 1) {
+    Array roles;
+    for (const PlanRole &role : plan.roles) {
+      Object object = roleJson(compilation, role);
+      object["ranks"] = Array(role.ranks);
+      roles.push_back(std::move(object));
+    }
+    certificate["roles"] = std::move(roles);
+    certificate["pipeline_bubble"] = plan.stages.bubble;
+  }
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(certificate)));
 }
 
-void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
+/// Which table each rank runs.
+static Attribute roleOfRank(Builder &b, const PlanResult &plan) {
+  size_t ranks = 0;
+  for (const PlanRole &role : plan.roles)
+    ranks += role.ranks.size();
+  SmallVector<Attribute> roles(ranks);
+  for (auto [index, role] : llvm::enumerate(plan.roles))
+    for (int64_t rank : role.ranks)
+      roles[rank] = b.getI64IntegerAttr(index);
+  return b.getArrayAttr(roles);
+}
+
+void tts::completeManifest(Compilation &compilation, size_t index) {
   const PlanResult &plan = compilation.getPlan();
+  const PlanRole &role = plan.roles[index];
+  ModuleOp lowered = *role.lowered;
   const PlanRequest &request = compilation.getRequest();
   Builder b(lowered.getContext());
   NamedAttrList manifest(
       lowered->getAttrOfType<DictionaryAttr>(rt::kManifestAttr));
   auto integer = [&](int64_t value) { return b.getI64IntegerAttr(value); };
-  auto number = [&](double value) { return b.getF64FloatAttr(value); };
+  auto real = [&](double value) { return b.getF64FloatAttr(value); };
   auto ofModule = [&](StringRef name) { return lowered->getAttr(name); };
   /// Absent numbers are null, as the format says.
   auto orNull = [&](Attribute attribute) {
@@ -320,10 +359,16 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));
   manifest.set("hardware", b.getStringAttr(request.hardware.name));
   manifest.set("budget_bytes", integer(plan.budget));
-  manifest.set("peak_bytes", integer(plan.peakBytes()));
-  manifest.set("overhead_bytes", integer(plan.overheadBytes));
-  manifest.set("arena_bytes", integer(plan.measure.arenaBytes));
-  manifest.set("host_buffer_bytes", integer(plan.hostBufferBytes));
+  manifest.set("peak_bytes", integer(role.peakBytes()));
+  manifest.set("overhead_bytes", integer(role.overheadBytes));
+  manifest.set("arena_bytes", integer(role.measure.arenaBytes));
+  manifest.set("host_buffer_bytes", integer(role.hostBufferBytes));
+  if (plan.roles.size() > 1) {
+    manifest.set("role", integer(index));
+    manifest.set("role_of_rank", roleOfRank(b, plan));
+    lowered->setAttr(rt::kRoleAttr, integer(index));
+    lowered->setAttr(rt::kRolesAttr, integer(plan.roles.size()));
+  }
   if (Attribute hash = ofModule(kFeaturesHashAttr))
     manifest.set("features_hash", hash);
 
@@ -334,9 +379,9 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
   Attribute kind = ofModule(kOptimizerAttr);
   optimizer.set("kind", kind ? kind : Attribute(b.getStringAttr("adamw")));
   // Vaswani et al., arXiv:1706.03762, §5.3: the Noam schedule's own settings.
-  optimizer.set("beta1", number(0.9));
-  optimizer.set("beta2", number(0.98));
-  optimizer.set("epsilon", number(1e-9));
+  optimizer.set("beta1", real(0.9));
+  optimizer.set("beta2", real(0.98));
+  optimizer.set("epsilon", real(1e-9));
   optimizer.set("grad_clip", orNull(ofModule(kGradClipAttr)));
   optimizer.set("ema", orNull(ofModule(kEmaDecayAttr)));
   manifest.set("optimizer", optimizer.getDictionary(b.getContext()));
@@ -349,13 +394,13 @@ void tts::completeManifest(Compilation &compilation, ModuleOp lowered) {
 
   SmallVector<Attribute> buckets;
   auto list = cast<ArrayAttr>(manifest.get("buckets"));
-  for (auto [index, bucket] :
+  for (auto [number, bucket] :
        llvm::enumerate(list.getAsRange<DictionaryAttr>())) {
     NamedAttrList fields(bucket);
     // What was measured may not decide how an update is cut then.
     if (!request.deterministic)
       fields.set("predicted_micro_batch_seconds",
-                 number(plan.measure.microBatchSeconds(index)));
+                 real(bucketSeconds(plan, role, number)));
     buckets.push_back(fields.getDictionary(b.getContext()));
   }
   manifest.set("buckets", b.getArrayAttr(buckets));

@@ -7,6 +7,7 @@
 #include "ParseModel.h"
 #include "PlanReport.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Pipelines/Stages.h"
 #include "tts/Pipelines/UpdatePlace.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
@@ -108,7 +109,7 @@ bool Compilation::mayLowerBatch(int64_t least) {
   return request.microBatch || findWholeBatchOp(*module) ||
          request.optimizerInBackward != "none" ||
          result->smallestBudget -
-                 int64_t((1 - kept) * result->hostBufferBytes) <=
+                 int64_t((1 - kept) * result->role().hostBufferBytes) <=
              result->budget;
 }
 
@@ -152,6 +153,9 @@ llvm::Error Compilation::plan() {
     return badUsage(getStableName(split->place), split->what, split->todo);
   if (auto refusal = findUpdateRefusal(*module, request))
     return badUsage("--optimizer-in-backward", refusal->what, refusal->todo);
+  if (int64_t stages = request.stages.value_or(1); stages > 1)
+    if (auto refusal = findStageRefusal(*module, request, stages))
+      return badUsage("--pipeline", refusal->what, refusal->todo);
   TimingScope planning = timing.nest("plan");
   request.timing = &planning;
   if (flags.explain)

@@ -59,14 +59,14 @@ llvm::Error checkCompile(const PlanningFlags &flags, const CompileFlags &own) {
   return llvm::Error::success();
 }
 
-/// The planned module to machine code, linked into `program`.
-llvm::Error build(Compilation &compilation, const CompileFlags &own,
-                  StringRef runtime, const OutputFile &program) {
-  ModuleOp lowered = *compilation.getPlan().lowered;
+/// A planned module to machine code, in files beside the output.
+llvm::Error emit(Compilation &compilation, const CompileFlags &own, size_t role,
+                 std::vector<OutputFile> &files) {
   TimingScope &timing = compilation.getTiming();
-  completeManifest(compilation, lowered);
+  completeManifest(compilation, role);
   // The certificate is read off the programs, so they are lowered on a copy.
-  OwningOpRef<ModuleOp> machine = lowered.clone();
+  OwningOpRef<ModuleOp> machine =
+      compilation.getPlan().roles[role].lowered->clone();
   PipelineOptions lowering;
   lowering.timing = &timing;
   if (failed(runPhases(*machine, Phase::Lower, Phase::Lower, lowering)))
@@ -78,21 +78,36 @@ llvm::Error build(Compilation &compilation, const CompileFlags &own,
   auto objects = cpu::emitObjects(std::move(machine), options);
   if (failed(objects))
     return compilation.failure("check --march, or report this");
-  emitting = timing.nest("link");
-  std::vector<OutputFile> files;
-  std::vector<std::string> paths;
   for (const cpu::ObjectBytes &object : *objects) {
     auto file = OutputFile::create(own.output + ".o");
     if (!file)
       return file.takeError();
     if (auto error = file->write({object.data(), object.size()}))
       return error;
-    paths.push_back(file->getPath());
     files.push_back(std::move(*file));
   }
+  return llvm::Error::success();
+}
+
+/// The planned modules, in the order of roles, linked into `program`.
+llvm::Error build(Compilation &compilation, const CompileFlags &own,
+                  StringRef runtime, const OutputFile &program) {
+  bool isShared = StringRef(own.output).ends_with(".so");
+  size_t roles = compilation.getPlan().roles.size();
+  if (isShared && roles > 1)
+    return badUsage("-o", "a library is of one table, but ranks differ",
+                    "compile an executable, or without --pipeline and with "
+                    "one --memory-budget");
+  std::vector<OutputFile> files;
+  for (size_t role = 0; role < roles; ++role)
+    if (auto error = emit(compilation, own, role, files))
+      return error;
+  TimingScope linking = compilation.getTiming().nest("link");
+  std::vector<std::string> paths;
+  for (const OutputFile &file : files)
+    paths.push_back(file.getPath());
   return link(paths, runtime, program.getPath(),
-              {StringRef(own.output).ends_with(".so"),
-               compilation.getRequest().ranks > 1});
+              {isShared, compilation.getRequest().ranks > 1});
 }
 
 llvm::Error run(const char *tool, Compilation &compilation,

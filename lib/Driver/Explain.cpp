@@ -103,7 +103,7 @@ void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
   for (unsigned klass :
        {TTS_CLASS_PARAMETERS, TTS_CLASS_HALF_COPIES, TTS_CLASS_GRADIENTS,
         TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
-    if (int64_t bytes = plan.measure.live.classes[klass])
+    if (int64_t bytes = plan.role().measure.live.classes[klass])
       os << plan::className(klass) << " " << bytes << "  ";
   os << llvm::formatv("\n  {0,-5} {1,-15} {2,-12} {3,7} {4,7} {5,13} {6,13} "
                       "{7,12} {8,12} {9,12} {10,12} {11,16} {12,9}\n",

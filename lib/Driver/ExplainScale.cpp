@@ -19,7 +19,7 @@ static constexpr int64_t kPieceBytes = 25 << 20;
 static plan::ScaleWork readWork(Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
   const PlanRequest &request = compilation.getRequest();
-  const StepMeasure &measure = plan.measure;
+  const StepMeasure &measure = plan.role().measure;
   const plan::ClassBytes &classes = measure.live.classes;
   plan::ScaleWork work;
   work.ranks = request.ranks;

@@ -122,9 +122,12 @@ PlanningFlags::PlanningFlags()
       threads("threads", cl::desc("CPU threads (default: all cores)"),
               inPlanning()),
       ranks("ranks", cl::init(1),
-            cl::desc("processes in all, each a data replica"), inPlanning()),
+            cl::desc("processes in all: data replicas x pipeline stages"),
+            inPlanning()),
       pipeline("pipeline", cl::init("auto"),
-               cl::desc("auto, none or 1: no stages yet"), inPlanning()),
+               cl::desc("stages of a pipeline; auto: several only where "
+                        "nothing else fits; none: one"),
+               inPlanning()),
       shardStates("shard-states", cl::init("auto"),
                   cl::desc("auto, none, optimizer, gradients or "
                            "parameters"),
@@ -239,14 +242,9 @@ struct Choice {
 };
 } // namespace
 
-/// What ranks cannot do yet.
-static constexpr StringLiteral kManyRanks =
-    "is not supported yet: ranks are data replicas";
-
 Error PlanningFlags::check() const {
   const Choice choices[] = {
       {target, {"cpu"}},
-      {pipeline, {"auto", "none", "1"}, kManyRanks},
       {shardStates, {"auto", "none", "optimizer", "gradients", "parameters"}},
       {lrScale, {"none", "linear", "sqrt"}},
       {precision, {"auto", "fp64", "fp32", "bf16", "fp16"}},
@@ -268,6 +266,11 @@ Error PlanningFlags::check() const {
     if (flag->getNumOccurrences())
       return badUsage("--" + flag->ArgStr, "is not supported yet",
                       "leave it out");
+  if (int64_t stages;
+      pipeline != "auto" && pipeline != "none" &&
+      (StringRef(pipeline).getAsInteger(10, stages) || stages < 1))
+    return badUsage("--pipeline", "'" + pipeline + "' is no number of stages",
+                    "use auto, none or a number that divides --ranks");
   const cl::opt<int64_t> *positive[] = {&threads, &ranks, &batch, &lrBaseBatch};
   for (const cl::opt<int64_t> *flag : positive)
     if (flag->getNumOccurrences() && *flag < 1)

@@ -2,6 +2,7 @@
 
 #include "Compilation.h"
 #include "OutputFile.h"
+#include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Driver/Register.h"
 #include "tts/Driver/Tools.h"
 #include "tts/Target/Cuda/Passes.h"
@@ -28,6 +29,27 @@ void registerMlirOptFlags(DialectRegistry &registry) {
   tracing::DebugCounter::registerCLOptions();
 }
 
+bool isPipeline(Compilation &compilation) {
+  return compilation.getModule()->hasAttr(kStageStartsAttr);
+}
+
+/// A module with one for each stage of a pipeline.
+llvm::Error cutStages(Compilation &compilation, Phase last,
+                      OwningOpRef<ModuleOp> &stages) {
+  ModuleOp whole = compilation.getModule();
+  auto starts = whole->getAttrOfType<ArrayAttr>(kStageStartsAttr);
+  stages = ModuleOp::create(whole.getLoc());
+  for (int64_t stage = 0; stage <= int64_t(starts.size()); ++stage) {
+    ModuleOp part = whole.clone();
+    part.setSymName(("stage_" + llvm::Twine(stage)).str());
+    stages->push_back(part);
+    noteStage(part, compilation.getRequest(), starts, stage);
+    if (failed(runPhases(part, Phase::Partition, last)))
+      return compilation.failure("please report this with the model");
+  }
+  return llvm::Error::success();
+}
+
 /// Differentiate, Plan and what follows, up to --stop-after.
 llvm::Error runPlanning(Compilation &compilation, StringRef input,
                         StringRef output) {
@@ -44,11 +66,18 @@ llvm::Error runPlanning(Compilation &compilation, StringRef input,
     if (auto error = compilation.plan())
       return error;
   if (last > Phase::Plan)
-    if (auto error = compilation.run(Phase::Specialize, last))
+    if (auto error = compilation.run(Phase::Specialize,
+                                     isPipeline(compilation)
+                                         ? std::min(last, Phase::Rematerialize)
+                                         : last))
+      return error;
+  OwningOpRef<ModuleOp> stages;
+  if (last >= Phase::Partition && isPipeline(compilation))
+    if (auto error = cutStages(compilation, last, stages))
       return error;
   std::string text;
   llvm::raw_string_ostream os(text);
-  compilation.getModule()->print(os, OpPrintingFlags());
+  (stages ? *stages : compilation.getModule())->print(os, OpPrintingFlags());
   os << "\n";
   if (output != "-")
     return writeFile(output, text);

@@ -34,9 +34,30 @@ void printBytes(llvm::raw_ostream &os, StringRef name, int64_t bytes) {
                       bytes / 0x1p30);
 }
 
-std::string ranksText(const Exchange &exchange) {
-  return llvm::formatv("{0} rank{1} ({0} data x 1 stage)", exchange.ranks,
-                       exchange.ranks == 1 ? "" : "s");
+std::string ranksText(const PlanResult &plan) {
+  auto count = [](int64_t n, StringRef what) {
+    return llvm::formatv("{0} {1}{2}", n, what, n == 1 ? "" : "s").str();
+  };
+  int64_t ranks = plan.exchange.ranks, stages = plan.stages.count;
+  return llvm::formatv("{0} ({1} data x {2})", count(ranks, "rank"),
+                       ranks / stages, count(stages, "stage"));
+}
+
+/// Of a pipeline, what each stage begins with and holds.
+void printStages(llvm::raw_ostream &os, const PlanResult &plan) {
+  if (plan.stages.count == 1)
+    return;
+  os << llvm::formatv("  stages wait for each other {0:f1} % of the time\n",
+                      100 * plan.stages.bubble);
+  for (auto [stage, role] : llvm::enumerate(plan.roles)) {
+    StringRef start =
+        stage == 0 ? "the inputs"
+                   : cast<StringAttr>(plan.stages.starts[stage - 1]).getValue();
+    os << llvm::formatv("  stage {0}, ranks {1}-{2}: peak {3} bytes, arena "
+                        "{4}, from {5}\n",
+                        stage, role.ranks.front(), role.ranks.back(),
+                        role.peakBytes(), role.measure.arenaBytes, start);
+  }
 }
 
 void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
@@ -63,9 +84,10 @@ void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
   if (exchange.allReduceBytes && exchange.microBatchBytes)
     os << "\n";
   if (exchange.microBatchBytes)
-    print(sharding == "gradients" ? "ReduceScatter of the gradients"
-                                  : "AllGather of the parameters, twice, and "
-                                    "ReduceScatter of the gradients",
+    print(compilation.getPlan().stages.count > 1 ? "Sends between stages"
+          : sharding == "gradients" ? "ReduceScatter of the gradients"
+                                    : "AllGather of the parameters, twice, and "
+                                      "ReduceScatter of the gradients",
           exchange.microBatchBytes, exchange.microBatchSeconds, "micro-batch");
   os << llvm::formatv("; buffers of {0} bytes within overhead\n",
                       exchange.bufferBytes);
@@ -87,11 +109,12 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
   const PlanRequest &request = compilation.getRequest();
   ModuleOp module = compilation.getModule();
   os << "plan of " << compilation.getPath() << " on " << request.hardware.name
-     << ", " << request.threads << " threads, " << ranksText(plan.exchange)
-     << ", " << plan.plan.getPrecision().getValue() << "\n";
+     << ", " << request.threads << " threads, " << ranksText(plan) << ", "
+     << plan.plan.getPrecision().getValue() << "\n";
   os << "  batch " << getBatch(compilation);
-  if (plan.exchange.ranks > 1)
-    os << " (" << plan.batch << " a rank)";
+  if (plan.exchange.ranks > plan.stages.count)
+    os << " (" << plan.batch << " a "
+       << (plan.stages.count > 1 ? "replica" : "rank") << ")";
   os << llvm::formatv("; predicted {0:f4} s per update\n", plan.stepSeconds);
   os << llvm::formatv("  {0,-24} {1,12} {2,8} {3,14}\n", "bucket",
                       "micro-batch", "share", "s/micro-batch");
@@ -99,31 +122,32 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
     os << llvm::formatv("  {0,-24} {1,12} {2,6:f1} % {3,14:f4}\n",
                         bucketText(bucket), plan.plan.getMicroBatches()[index],
                         100 * plan.shares[index],
-                        plan.measure.microBatchSeconds(index));
+                        plan.role().measure.microBatchSeconds(index));
   for (unsigned index = 0; index < plan.shares.size(); ++index)
     if (std::string text = halfStorageText(plan, index); !text.empty())
       os << "  " << text << "\n";
   int64_t used = 0;
   for (unsigned klass = 0; klass < plan::kNumClasses; ++klass) {
-    int64_t bytes = plan.measure.live.classes[klass];
+    int64_t bytes = plan.role().measure.live.classes[klass];
     used += bytes;
     if (bytes)
       printBytes(os, plan::className(klass), bytes);
   }
-  printBytes(os, "unused", plan.measure.arenaBytes - used);
-  printBytes(os, "overhead", plan.overheadBytes);
+  printBytes(os, "unused", plan.role().measure.arenaBytes - used);
+  printBytes(os, "overhead", plan.role().overheadBytes);
   printBytes(os, "peak", plan.peakBytes());
   printBytes(os, "budget", plan.budget);
+  printStages(os, plan);
   if (plan.isClamped)
     os << "  the budget asked for is more than " << request.hardware.name
        << " offers and was clamped\n";
   os << llvm::formatv(
       "  arena {0} bytes, {1:f2} % over the lower bound of {2} bytes\n",
-      plan.measure.arenaBytes,
-      100.0 * plan.measure.arenaBytes /
-              std::max<int64_t>(plan.measure.live.most, 1) -
+      plan.role().measure.arenaBytes,
+      100.0 * plan.role().measure.arenaBytes /
+              std::max<int64_t>(plan.role().measure.live.most, 1) -
           100,
-      plan.measure.live.most);
+      plan.role().measure.live.most);
   if (plan.choice().updateInBackward)
     os << "  backward updates each parameter: nothing is clipped, and a norm "
           "that is not finite has spoilt them\n";

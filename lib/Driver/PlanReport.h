@@ -36,8 +36,8 @@ bool isDominated(const PlanResult &plan, size_t choice);
 /// the plan alone.
 std::string planJson(Compilation &compilation, llvm::StringRef executableHash);
 
-/// Adds to rt.manifest what Memory does not know.
-void completeManifest(Compilation &compilation, mlir::ModuleOp lowered);
+/// Adds to a role's rt.manifest what Memory does not know.
+void completeManifest(Compilation &compilation, size_t role);
 
 } // namespace tts
 

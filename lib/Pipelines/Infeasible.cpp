@@ -9,10 +9,10 @@ using namespace tts;
 std::string tts::explainInfeasible(const PlanResult &result) {
   // The largest classes of the smallest plan, overhead among them.
   SmallVector<std::pair<int64_t, StringRef>> classes = {
-      {result.overheadBytes, "overhead"}};
+      {result.role().overheadBytes, "overhead"}};
   for (unsigned klass = 0; klass < plan::kNumClasses; ++klass)
     classes.push_back(
-        {result.measure.live.classes[klass], plan::className(klass)});
+        {result.role().measure.live.classes[klass], plan::className(klass)});
   llvm::stable_sort(
       classes, [](const auto &a, const auto &b) { return a.first > b.first; });
   std::string text;
@@ -26,7 +26,7 @@ std::string tts::explainInfeasible(const PlanResult &result) {
   os << "; cheapest way out: ";
   if (!result.wayOut.empty())
     os << result.wayOut << " or ";
-  int64_t ema = result.measure.live.classes[TTS_CLASS_EMA];
+  int64_t ema = result.role().measure.live.classes[TTS_CLASS_EMA];
   if (ema >= lacking)
     os << "train without EMA (" << ema << " bytes) or ";
   if (result.smallestBudget <= result.offered)

@@ -4,6 +4,7 @@
 
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/UpdateInBackward.h"
+#include "tts/Transforms/Plan/Pipeline.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -26,6 +27,21 @@ void tts::noteRanks(ModuleOp module, const PlanRequest &request) {
     module->setAttr(kDeterministicAttr, builder.getUnitAttr());
 }
 
+void tts::noteStage(ModuleOp module, const PlanRequest &request,
+                    ArrayAttr starts, int64_t stage) {
+  Builder b(module.getContext());
+  int64_t stages = int64_t(starts.size()) + 1;
+  int64_t batch = module->getAttrOfType<IntegerAttr>(kBatchAttr).getInt();
+  module->setAttr(kRanksAttr, b.getI64IntegerAttr(request.ranks));
+  module->setAttr(kStageStartsAttr, starts);
+  module->setAttr(kStageAttr, b.getI64IntegerAttr(stage));
+  // There are no more micro-batches than utterances.
+  module->setAttr(kSlotsAttr,
+                  b.getI64IntegerAttr(
+                      std::min(plan::slotsOfStage(stage, stages),
+                               shareOfBatch(batch, request.ranks / stages))));
+}
+
 void tts::notePlan(ModuleOp module, const PlanRequest &request,
                    const PlanResult &result) {
   module->setAttr(kPlanAttr, result.plan);
@@ -38,6 +54,8 @@ void tts::notePlan(ModuleOp module, const PlanRequest &request,
     module->setAttr(kPrefetchAttr,
                     Builder(module.getContext()).getI64IntegerAttr(ahead));
   noteRanks(module, request);
+  if (result.stages.count > 1)
+    module->setAttr(kStageStartsAttr, result.stages.starts);
 }
 
 int64_t tts::mostOfRank(int64_t share, int64_t ranks) { return share * ranks; }

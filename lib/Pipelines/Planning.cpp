@@ -14,6 +14,7 @@
 #include "tts/Analysis/EagerBytes.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Dialect/Tts/IR/UpdateInBackward.h"
+#include "tts/Pipelines/Stages.h"
 #include "tts/Pipelines/UpdatePlace.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
@@ -51,6 +52,11 @@ public:
         front(request.front ? *request.front : ownFront) {}
 
   FailureOr<PlanResult> run();
+  /// Estimates only.
+  LogicalResult prepare() {
+    return failure(failed(readModule()) || failed(fillFront()));
+  }
+  PlanFront takeFront() { return std::move(front); }
   /// After a failure: the front that was given is another compiler's.
   bool isFrontStale() const { return isStale; }
 
@@ -299,15 +305,17 @@ LogicalResult Planner::finish(PlanResult &result) {
   result.shares = front.shares;
   for (const PlanFront::Choice &considered : front.choices)
     result.considered.push_back(considered.figures);
-  result.overheadBytes = figures.overheadBytes;
+  PlanRole &role = result.roles.emplace_back();
+  llvm::append_range(role.ranks, llvm::seq(request.ranks));
+  role.overheadBytes = figures.overheadBytes;
   result.stepSeconds = figures.stepSeconds;
-  result.lowered = std::move(program);
-  result.measure = std::move(measure);
-  result.hostBufferBytes =
+  role.lowered = std::move(program);
+  role.measure = std::move(measure);
+  role.hostBufferBytes =
       2 * mostOfRank(batch * request.groupsOfRank(), request.ranks) *
-      *std::max_element(result.measure.hostBytes.begin(),
-                        result.measure.hostBytes.end());
-  const auto &classes = result.measure.live.classes;
+      *std::max_element(role.measure.hostBytes.begin(),
+                        role.measure.hostBytes.end());
+  const auto &classes = role.measure.live.classes;
   // Without EMA, which many keep elsewhere: the comparison favours the others.
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
                    countGradientBytes(module, result.plan.getPrecision()) +
@@ -317,12 +325,61 @@ LogicalResult Planner::finish(PlanResult &result) {
   return success();
 }
 
+const PlanRole &PlanResult::role() const {
+  return *llvm::max_element(roles, [](const PlanRole &a, const PlanRole &b) {
+    return a.peakBytes() < b.peakBytes();
+  });
+}
+
 FailureOr<PlanResult> Planner::run() {
   if (failed(readModule()))
     return failure();
   if (front.choices.empty() && failed(fillFront()))
     return failure();
   return choose();
+}
+
+/// What one replica of the model has to choose from.
+static FailureOr<PlanFront> estimateFront(ModuleOp module,
+                                          const PlanRequest &request) {
+  Planner planner(module, request);
+  if (failed(planner.prepare()))
+    return failure();
+  return planner.takeFront();
+}
+
+static FailureOr<PlanResult>
+planInStages(ModuleOp module, const PlanRequest &request, int64_t stages) {
+  PlanRequest replica = request;
+  replica.ranks = request.ranks / stages;
+  replica.shardStates = "none";
+  replica.optimizerInBackward = "none";
+  replica.front = nullptr;
+  module->removeAttr(kRanksAttr);
+  noteRanks(module, replica);
+  FailureOr<PlanFront> front = estimateFront(module, replica);
+  noteRanks(module, request);
+  if (failed(front))
+    return failure();
+  return planStages(module, request, stages, std::move(*front));
+}
+
+/// Stages where nothing else fits: as few as do.
+static FailureOr<PlanResult> tryStages(ModuleOp module,
+                                       const PlanRequest &request,
+                                       FailureOr<PlanResult> result) {
+  constexpr int64_t kMostStages = 8;
+  for (int64_t stages = 2; stages <= std::min(kMostStages, request.ranks);
+       stages *= 2) {
+    if (findStageRefusal(module, request, stages))
+      continue;
+    FailureOr<PlanResult> staged = planInStages(module, request, stages);
+    if (succeeded(staged) && staged->fits)
+      return staged;
+    if (succeeded(staged) && staged->smallestBudget < result->smallestBudget)
+      result = std::move(staged);
+  }
+  return result;
 }
 
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
@@ -335,6 +392,13 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
     return differentiated.emitError(
                "parameters cannot be updated in backward: ")
            << refusal->what << "; " << refusal->todo;
+  if (request.stages.value_or(1) > 1) {
+    if (auto refusal =
+            findStageRefusal(differentiated, request, *request.stages))
+      return differentiated.emitError("there can be no stages: ")
+             << refusal->what << "; " << refusal->todo;
+    return planInStages(differentiated, request, *request.stages);
+  }
   PlanRequest pinned = request;
   auto batch = differentiated->getAttrOfType<IntegerAttr>(kBatchAttr);
   bool isWhole = batch && findWholeBatchOp(differentiated);
@@ -356,6 +420,9 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
     pinned.front = nullptr;
     result = Planner(differentiated, pinned).run();
   }
+  if (succeeded(result) && !result->fits && request.ranks > 1 &&
+      !request.stages)
+    result = tryStages(differentiated, request, std::move(result));
   if (succeeded(result) && !result->fits && request.seeksWayOut) {
     auto fits = [&](const PlanRequest &freer) {
       FailureOr<PlanResult> found = Planner(differentiated, freer).run();

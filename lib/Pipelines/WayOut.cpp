@@ -45,7 +45,7 @@ static bool wouldFitInHalf(const PlanRequest &request,
                            const PlanResult &smallest, FitsRequest fits) {
   PlanRequest freer = copyForTrial(request);
   freer.halfStorage = "auto";
-  const StepMeasure &m = smallest.measure;
+  const StepMeasure &m = smallest.role().measure;
   if (request.halfStorage != "none" || !freer.findStorageFault().empty() ||
       2 * (smallest.smallestBudget - smallest.budget) >
           m.arenaBytes - m.persistentBytes)

@@ -37,6 +37,9 @@ struct PlanRequest {
   /// "optimizer", "gradients" as well, "parameters" as well, or "auto": none,
   /// unless only with shards there is a plan.
   std::string shardStates = "auto";
+  /// Stages of a pipeline that the ranks are divided into; without it several
+  /// only where nothing else fits.
+  std::optional<int64_t> stages;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
   /// To be answered besides, whatever the hardware offers.
@@ -63,6 +66,26 @@ struct BudgetAnswer {
   std::optional<size_t> choice;
 };
 
+/// What some of the ranks run, lowered and packed.
+struct PlanRole {
+  llvm::SmallVector<int64_t> ranks;
+  StepMeasure measure;
+  int64_t hostBufferBytes = 0, overheadBytes = 0;
+  /// The programs under the plan, after Memory.
+  mlir::OwningOpRef<mlir::ModuleOp> lowered;
+
+  int64_t peakBytes() const { return measure.arenaBytes + overheadBytes; }
+};
+
+/// The stages of a pipeline that a plan is for.
+struct PlanStages {
+  int64_t count = 1;
+  /// The ops of forward that all but the first begin with.
+  mlir::ArrayAttr starts;
+  /// Of an update, the part of its time in which a stage waits for others.
+  double bubble = 0;
+};
+
 /// A chosen plan with its exact figures; all are a rank's.
 struct PlanResult {
   PlanAttr plan;
@@ -82,14 +105,16 @@ struct PlanResult {
   std::vector<BudgetAnswer> answers;
   /// Where nothing fits: what to leave out of the request so that a plan does.
   std::string wayOut;
-  StepMeasure measure;
   Exchange exchange;
-  int64_t hostBufferBytes = 0, overheadBytes = 0, eagerBytes = 0;
+  int64_t eagerBytes = 0;
   double stepSeconds = 0;
-  /// The programs under the plan, after Memory.
-  mlir::OwningOpRef<mlir::ModuleOp> lowered;
+  PlanStages stages;
+  /// One, or where ranks differ several; each rank has one.
+  std::vector<PlanRole> roles;
 
-  int64_t peakBytes() const { return measure.arenaBytes + overheadBytes; }
+  /// The role of the largest peak.
+  const PlanRole &role() const;
+  int64_t peakBytes() const { return role().peakBytes(); }
   /// The least for which there is a plan.
   int64_t smallestBudget = 0;
 
@@ -102,6 +127,10 @@ struct PlanResult {
 /// fits is a result.
 llvm::FailureOr<PlanResult> makePlan(mlir::ModuleOp differentiated,
                                      const PlanRequest &request);
+
+/// Tells a module, from Partition on, which stage of a pipeline it is to be.
+void noteStage(mlir::ModuleOp module, const PlanRequest &request,
+               mlir::ArrayAttr starts, int64_t stage);
 
 /// Puts the plan, the ranks it is for where they are several, and that it is
 /// deterministic, on the module.

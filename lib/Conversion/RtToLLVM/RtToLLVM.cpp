@@ -25,8 +25,8 @@ namespace {
 
 /// What the runtime resolves by name.
 constexpr llvm::StringLiteral kLibraryFunctions[] = {
-    "rt.gemm",  "rt.conv1d",         "rt.all_reduce",
-    "rt.shard", "rt.reduce_scatter", "rt.all_gather"};
+    "rt.gemm",           "rt.conv1d",     "rt.all_reduce", "rt.shard",
+    "rt.reduce_scatter", "rt.all_gather", "rt.send",       "rt.recv"};
 
 constexpr llvm::StringLiteral kProgramNames[] = TTS_PROGRAM_NAMES;
 
@@ -105,7 +105,8 @@ struct TableBuilder {
     if (kind < 0 || kind >= TTS_NUM_PROGRAM_KINDS)
       return program.emitError("kind ") << kind << " is no TtsProgramKind";
     table.beginProgram(kProgramNames[kind], static_cast<TtsProgramKind>(kind),
-                       indexOr(program.getBucket(), TTS_NO_BUCKET));
+                       indexOr(program.getBucket(), TTS_NO_BUCKET),
+                       static_cast<uint32_t>(program.getSlot()));
     for (Operation &op : program.getBody().front()) {
       auto entry = dyn_cast<rt::EntryOp>(op);
       if (!entry)
@@ -151,33 +152,103 @@ struct TableBuilder {
   }
 };
 
-void emitTable(OpBuilder &builder, Location loc, StringRef blob) {
+void emitTable(OpBuilder &builder, Location loc, StringRef name,
+               StringRef blob) {
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), blob.size());
   auto table = LLVM::GlobalOp::create(
-      builder, loc, type, /*isConstant=*/true, LLVM::Linkage::External,
-      "tts_table", builder.getStringAttr(blob), TTS_ARENA_ALIGNMENT);
+      builder, loc, type, /*isConstant=*/true, LLVM::Linkage::External, name,
+      builder.getStringAttr(blob), TTS_ARENA_ALIGNMENT);
   table.setSection(TTS_TABLE_SECTION);
 }
 
-void emitKernels(OpBuilder &builder, Location loc,
-                 ArrayRef<Operation *> kernels) {
+/// A constant whose parts are addresses: by position, symbols or null.
+void emitAddresses(OpBuilder &builder, Location loc, StringRef name, Type type,
+                   ArrayRef<std::pair<SmallVector<int64_t>, StringRef>> parts) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  auto type = LLVM::LLVMArrayType::get(pointer, kernels.size());
-  auto global = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
-                                       LLVM::Linkage::External, "tts_kernels",
-                                       Attribute());
+  auto global =
+      LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
+                             LLVM::Linkage::External, name, Attribute());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&global.getInitializerRegion());
-  Value array = LLVM::ZeroOp::create(builder, loc, type);
-  for (auto [index, kernel] : llvm::enumerate(kernels)) {
-    if (!kernel)
-      continue;
-    Value address = LLVM::AddressOfOp::create(
-        builder, loc, pointer, SymbolTable::getSymbolName(kernel).getValue());
-    array = LLVM::InsertValueOp::create(builder, loc, array, address,
-                                        static_cast<int64_t>(index));
+  Value value = LLVM::ZeroOp::create(builder, loc, type);
+  for (auto &[position, symbol] : parts) {
+    Value address = LLVM::AddressOfOp::create(builder, loc, pointer, symbol);
+    value = LLVM::InsertValueOp::create(builder, loc, value, address, position);
   }
-  LLVM::ReturnOp::create(builder, loc, array);
+  LLVM::ReturnOp::create(builder, loc, value);
+}
+
+void emitKernels(OpBuilder &builder, Location loc, StringRef name,
+                 ArrayRef<Operation *> kernels) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  SmallVector<std::pair<SmallVector<int64_t>, StringRef>> parts;
+  for (auto [index, kernel] : llvm::enumerate(kernels))
+    if (kernel)
+      parts.push_back(
+          {{int64_t(index)}, SymbolTable::getSymbolName(kernel).getValue()});
+  emitAddresses(builder, loc, name,
+                LLVM::LLVMArrayType::get(pointer, kernels.size()), parts);
+}
+
+std::string nameOfRole(StringRef name, int64_t role) {
+  return role == 0 ? name.str() : (name + ".r" + Twine(role)).str();
+}
+
+/// `tts_roles`: table and kernels of each, those of the others declared.
+void emitRoles(OpBuilder &builder, Location loc, int64_t count) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type record = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                                 {pointer, pointer});
+  SmallVector<std::string> names;
+  for (int64_t role = 0; role < count; ++role)
+    for (StringRef name : {"tts_table", "tts_kernels"}) {
+      names.push_back(nameOfRole(name, role));
+      if (role > 0)
+        LLVM::GlobalOp::create(builder, loc, pointer, /*isConstant=*/true,
+                               LLVM::Linkage::External, names.back(),
+                               Attribute());
+    }
+  SmallVector<std::pair<SmallVector<int64_t>, StringRef>> parts;
+  for (auto [index, name] : llvm::enumerate(names))
+    parts.push_back({{int64_t(index / 2), int64_t(index % 2)}, name});
+  emitAddresses(builder, loc, "tts_roles",
+                LLVM::LLVMArrayType::get(record, count), parts);
+  auto number = [&](StringRef name, uint32_t value) {
+    LLVM::GlobalOp::create(builder, loc, builder.getI32Type(),
+                           /*isConstant=*/true, LLVM::Linkage::External, name,
+                           builder.getI32IntegerAttr(value));
+  };
+  number("tts_num_roles", count);
+  number("tts_abi_version", TTS_ABI_VERSION);
+}
+
+/// Roles are linked together: what another than the first defines is called
+/// after it.
+void renameForRole(ModuleOp module, int64_t role) {
+  llvm::DenseMap<StringAttr, StringAttr> names;
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (!isa<LLVM::GlobalOp>(op) && (!function || function.isExternal()))
+      continue;
+    auto name = SymbolTable::getSymbolName(&op);
+    auto renamed = StringAttr::get(module.getContext(), nameOfRole(name, role));
+    names[name] = renamed;
+    SymbolTable::setSymbolName(&op, renamed);
+  }
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](SymbolRefAttr reference) -> std::optional<Attribute> {
+        StringAttr renamed = names.lookup(reference.getRootReference());
+        if (!renamed)
+          return std::nullopt;
+        return FlatSymbolRefAttr::get(renamed);
+      });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true);
+}
+
+int64_t getNumber(ModuleOp module, StringRef name, int64_t absent) {
+  auto attribute = module->getAttrOfType<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : absent;
 }
 
 struct RtToLLVM : tts::impl::RtToLLVMPassBase<RtToLLVM> {
@@ -191,6 +262,8 @@ struct RtToLLVM : tts::impl::RtToLLVMPassBase<RtToLLVM> {
     for (auto program :
          llvm::make_early_inc_range(module.getOps<rt::ProgramOp>()))
       program.erase();
+    int64_t role = getNumber(module, rt::kRoleAttr, 0);
+    int64_t roles = getNumber(module, rt::kRolesAttr, 1);
     SmallVector<StringAttr> ours;
     for (NamedAttribute attribute : module->getAttrs())
       if (attribute.getName().getValue().starts_with("rt.") ||
@@ -201,12 +274,12 @@ struct RtToLLVM : tts::impl::RtToLLVMPassBase<RtToLLVM> {
 
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     Location loc = module.getLoc();
-    emitTable(builder, loc, *blob);
-    emitKernels(builder, loc, table.kernels);
-    LLVM::GlobalOp::create(builder, loc, builder.getI32Type(),
-                           /*isConstant=*/true, LLVM::Linkage::External,
-                           "tts_abi_version",
-                           builder.getI32IntegerAttr(TTS_ABI_VERSION));
+    emitTable(builder, loc, "tts_table", *blob);
+    emitKernels(builder, loc, "tts_kernels", table.kernels);
+    if (role == 0)
+      emitRoles(builder, loc, roles);
+    else
+      renameForRole(module, role);
   }
 };
 

@@ -42,9 +42,9 @@ uint32_t TableWriter::addFunction(llvm::StringRef name, TtsFunctionKind kind) {
 }
 
 void TableWriter::beginProgram(llvm::StringRef name, TtsProgramKind kind,
-                               uint32_t bucket) {
+                               uint32_t bucket, uint32_t slot) {
   programs.push_back({addString(name), static_cast<uint32_t>(kind), bucket,
-                      static_cast<uint32_t>(entries.size()), 0, 0});
+                      static_cast<uint32_t>(entries.size()), 0, slot});
 }
 
 void TableWriter::addEntry(uint32_t function, llvm::StringRef name,

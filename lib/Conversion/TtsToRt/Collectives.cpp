@@ -32,7 +32,7 @@ struct LowerAllReduce : OpRewritePattern<AllReduceOp> {
                                 PatternRewriter &rewriter) const override {
     auto room = getRoomBytes(rewriter, op.getResultTypes());
     auto call = rewriter.replaceOpWithNewOp<rt::AllReduceOp>(
-        op, op.getResultTypes(), op.getValues());
+        op, op.getResultTypes(), op.getValues(), op.getAmongAttr());
     call->setAttr(rt::kScratchAttr, room);
     return success();
   }
@@ -77,9 +77,33 @@ struct LowerAllGather : OpRewritePattern<AllGatherOp> {
     return success();
   }
 };
+
+/// Sent from a copy, which nobody writes while the message is under way.
+struct LowerSend : OpRewritePattern<SendOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SendOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    auto call = rewriter.replaceOpWithNewOp<rt::SendOp>(
+        op, op.getValue(), op.getStage(), op.getChannel());
+    call->setAttr(rt::kScratchAttr, rewriter.getI64IntegerAttr(bytes));
+    return success();
+  }
+};
+
+struct LowerReceive : OpRewritePattern<ReceiveOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReceiveOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<rt::ReceiveOp>(op, op.getValue().getType(),
+                                               op.getStage(), op.getChannel());
+    return success();
+  }
+};
 } // namespace
 
 void tts::populateCollectivePatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerAllReduce, LowerShard, LowerReduceScatter, LowerAllGather>(
-      patterns.getContext());
+  patterns.add<LowerAllReduce, LowerShard, LowerReduceScatter, LowerAllGather,
+               LowerSend, LowerReceive>(patterns.getContext());
 }

@@ -22,7 +22,7 @@ using namespace tts::rt;
 
 struct TtsSession {
   TtsSession()
-      : model(tts_table, 0, tts_kernels), result(model),
+      : model(tts_roles[0].table, 0, tts_roles[0].kernels), result(model),
         entries(model.table, model.arena), tap(entries) {}
 
   Model model;

@@ -197,6 +197,7 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes, int rank)
     ranks = json.value("ranks", 1);
     if (batch < 1 || threads < 1 || ranks < 1)
       damaged("batch, threads and ranks must be at least 1");
+    roleOfRank = json.value("role_of_rank", std::vector<uint32_t>());
     if (json.contains("stages"))
       stages = readStages(json["stages"], ranks);
     groups = json.value("groups", 1);

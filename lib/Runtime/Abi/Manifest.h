@@ -127,6 +127,8 @@ struct Manifest {
 
   int64_t batch = 0; ///< utterances of an update, over all ranks
   int threads = 1, ranks = 1, rank = 0;
+  /// Which of the executable's tables each rank runs; empty where it has one.
+  std::vector<uint32_t> roleOfRank;
   Stages stages;
   /// Groups of shards whose sums are added as a tree; 1 where the order of a
   /// sum may depend on the number of ranks.

@@ -54,10 +54,20 @@ void checkMemory(const Manifest &manifest) {
                 "--memory-budget");
 }
 
-/// The ranks that the program was planned for; throws if others were started.
-void joinWorld(const Manifest &manifest, World &world) {
-  Launch launch = findLaunch(std::getenv);
-  checkLaunch(launch, manifest.ranks);
+/// What this process is to be; throws if others were started than planned.
+const TtsRole &findRole(const Manifest &first, const Launch &launch) {
+  checkLaunch(launch, first.ranks);
+  if (tts_num_roles == 1)
+    return tts_roles[0];
+  if (first.roleOfRank.size() != size_t(first.ranks) ||
+      first.roleOfRank[size_t(launch.rank)] >= tts_num_roles)
+    throw Error(Exit::Refused, "executable",
+                "it does not say which of its tables a rank runs",
+                "recompile the model");
+  return tts_roles[first.roleOfRank[size_t(launch.rank)]];
+}
+
+void joinWorld(const Manifest &manifest, const Launch &launch, World &world) {
   if (launch.ranks == 1)
     return;
   if (!tts_make_transport)
@@ -75,23 +85,29 @@ void run(int argc, char **argv, World &world) {
   if (tts_abi_version != TTS_ABI_VERSION)
     throw Error(Exit::Refused, "executable", "it was made for another runtime",
                 "recompile the model with this version of tts-compile");
-  Table table(tts_table);
-  Manifest manifest(table.manifest(), table.arenaBytes());
+  Table firstTable(tts_roles[0].table);
+  Manifest first(firstTable.manifest(), firstTable.arenaBytes());
   Options options;
-  if (!parseOptions(argc, argv, manifest.defaults, options))
+  if (!parseOptions(argc, argv, first.defaults, options))
     return;
-  checkMemory(manifest);
-  if (!options.infer.empty() && manifest.stages.count > 1)
+  if (!options.infer.empty() && first.stages.count > 1)
     throw Error(Exit::BadUsage, "--infer",
                 "this program is a pipeline of " +
-                    std::to_string(manifest.stages.count) + " stages",
+                    std::to_string(first.stages.count) + " stages",
                 "compile the model without --pipeline and give that program "
                 "the checkpoint");
-  if (!options.infer.empty())
-    return runInference(options, tts_table, tts_kernels);
-  joinWorld(manifest, world);
+  if (!options.infer.empty()) {
+    checkMemory(first);
+    return runInference(options, tts_roles[0].table, tts_roles[0].kernels);
+  }
+  Launch launch = findLaunch(std::getenv);
+  const TtsRole &role = findRole(first, launch);
+  Table table(role.table);
+  Manifest manifest(table.manifest(), table.arenaBytes());
+  checkMemory(manifest);
+  joinWorld(manifest, launch, world);
   catchInterrupts();
-  Run(options, tts_table, tts_kernels, world).run();
+  Run(options, role.table, role.kernels, world).run();
 }
 
 } // namespace

@@ -89,8 +89,14 @@ void Splitter::declareMissing(ModuleOp part) {
       if (target && !llvm::is_contained(missing, target))
         missing.push_back(target);
     });
-  for (Operation *target : missing)
-    own.insert(target->cloneWithoutRegions());
+  for (Operation *target : missing) {
+    Operation *declared = target->cloneWithoutRegions();
+    if (auto global = dyn_cast<LLVM::GlobalOp>(declared)) {
+      global.removeValueAttr();
+      global.removeSectionAttr();
+    }
+    own.insert(declared);
+  }
 }
 
 std::vector<OwningOpRef<ModuleOp>> Splitter::run() {

@@ -79,54 +79,80 @@ static uint32_t getDType(Type element) {
 namespace {
 class Emitter {
 public:
-  Emitter(ModuleOp module, MutableArrayRef<Program> programs)
-      : module(module), builder(module.getContext()), programs(programs) {}
+  Emitter(ModuleOp module, MutableArrayRef<Program> programs, int64_t slotBytes)
+      : module(module), builder(module.getContext()), programs(programs),
+        slotBytes(slotBytes) {}
 
   void emitBuffers(StorageTable &table) {
     for (Storage &storage : table.getAll()) {
       if (storage.mergedInto || storage.offset < 0)
         continue;
-      bufferIndex[&storage] = buffers.size();
-      int64_t program = -1, lastProgram = -1;
-      int64_t first = 0, last = UINT32_MAX;
-      if (!storage.isPersistent()) {
-        std::tie(program, first) = locate(storage.timeline, storage.begin);
-        std::tie(lastProgram, last) = locate(storage.timeline, storage.end);
-      }
-      buffers.push_back(rt::BufferAttr::get(
-          builder.getContext(), builder.getStringAttr(getBufferName(storage)),
-          builder.getStringAttr(storage.loc), getClass(storage), program,
-          lastProgram, first, last, storage.offset, storage.size));
+      bool isInSlots = !storage.isPersistent() && slotsOf(storage) > 1;
+      for (slot = 0; slot < (isInSlots ? slotsOf(storage) : 1); ++slot)
+        emitBuffer(storage);
     }
     module->setAttr(rt::kBuffersAttr, builder.getArrayAttr(buffers));
   }
 
   void emitProgram(Program &program) {
-    builder.setInsertionPointToEnd(module.getBody());
-    auto table = rt::ProgramOp::create(builder, program.func.getLoc(),
-                                       program.func.getName(), program.kind,
-                                       program.bucket);
-    builder.createBlock(&table.getBody());
-    for (Operation *op : program.entries)
-      emitEntry(program, op);
+    for (slot = 0; slot < program.slots; ++slot) {
+      builder.setInsertionPointToEnd(module.getBody());
+      std::string name = program.func.getName().str();
+      if (slot > 0)
+        name += "_slot" + std::to_string(slot);
+      auto table = rt::ProgramOp::create(builder, program.func.getLoc(), name,
+                                         program.kind, program.bucket, slot);
+      builder.createBlock(&table.getBody());
+      for (Operation *op : program.entries)
+        emitEntry(program, op);
+    }
     program.func.erase();
   }
 
 private:
+  int64_t slotsOf(const Storage &storage) {
+    for (Program &program : programs)
+      if (program.timeline == storage.timeline)
+        return program.slots;
+    llvm_unreachable("a storage of no timeline");
+  }
+
+  /// What forward keeps for backward has a place in each slot; the rest is
+  /// where it is in all of them.
+  int64_t offsetOf(const Storage &storage) {
+    return storage.offset +
+           (storage.role == Role::Stash ? slot * slotBytes : 0);
+  }
+
+  void emitBuffer(Storage &storage) {
+    bufferIndex[{&storage, slot}] = buffers.size();
+    int64_t program = -1, lastProgram = -1;
+    int64_t first = 0, last = UINT32_MAX;
+    if (!storage.isPersistent()) {
+      std::tie(program, first) = locate(storage.timeline, storage.begin);
+      std::tie(lastProgram, last) = locate(storage.timeline, storage.end);
+    }
+    buffers.push_back(rt::BufferAttr::get(
+        builder.getContext(), builder.getStringAttr(getBufferName(storage)),
+        builder.getStringAttr(storage.loc), getClass(storage), program,
+        lastProgram, first, last, offsetOf(storage), storage.size));
+  }
+
   /// (program, entry) at a position of a timeline.
   std::pair<int64_t, int64_t> locate(int timeline, int64_t position) {
     for (Program &program : programs)
       if (program.timeline == timeline && position >= program.firstPosition &&
           position < program.firstPosition + int64_t(program.entries.size()))
-        return {program.index, position - program.firstPosition};
+        return {program.index + slot, position - program.firstPosition};
     llvm_unreachable("a position outside its timeline");
   }
 
   Attribute getAccess(Place place, int64_t offset, int64_t size, uint32_t mode,
                       uint32_t dtype) {
+    int64_t slotOf = place.storage->isPersistent() ? 0 : slot;
     return rt::AccessAttr::get(
-        builder.getContext(), place.storage->offset + place.offset + offset,
-        size, mode, bufferIndex.lookup(place.storage), dtype);
+        builder.getContext(), offsetOf(*place.storage) + place.offset + offset,
+        size, mode, bufferIndex.lookup({place.storage, slotOf}), dtype);
   }
 
   Attribute getWhole(Program &program, Value value, uint32_t mode) {
@@ -142,6 +168,10 @@ private:
       return emitConv1d(program, conv);
     if (auto reduce = dyn_cast<rt::AllReduceOp>(op))
       return emitAllReduce(program, reduce);
+    if (auto send = dyn_cast<rt::SendOp>(op))
+      return emitSend(program, send);
+    if (auto receive = dyn_cast<rt::ReceiveOp>(op))
+      return emitReceive(program, receive);
     if (auto shard = dyn_cast<rt::ShardOp>(op))
       return emitShards(program, shard, "rt.shard", shard.getRanks());
     if (auto gather = dyn_cast<rt::AllGatherOp>(op))
@@ -224,7 +254,25 @@ private:
     for (Value value : reduce.getValues())
       operands.push_back(getWhole(program, value, TTS_READ_WRITE));
     addScratch(program, reduce, operands);
-    create(reduce.getLoc(), "rt.all_reduce", operands, {});
+    SmallVector<int64_t> scalars;
+    if (auto among = reduce.getAmong())
+      scalars.push_back(*among == "stages" ? TTS_AMONG_STAGES
+                                           : TTS_AMONG_REPLICAS);
+    create(reduce.getLoc(), "rt.all_reduce", operands, scalars);
+  }
+
+  void emitSend(Program &program, rt::SendOp send) {
+    SmallVector<Attribute> operands = {
+        getWhole(program, send.getValue(), TTS_READ)};
+    addScratch(program, send, operands);
+    create(send.getLoc(), "rt.send", operands,
+           {int64_t(send.getStage()), int64_t(send.getChannel())});
+  }
+
+  void emitReceive(Program &program, rt::ReceiveOp receive) {
+    create(receive.getLoc(), "rt.recv",
+           {getWhole(program, receive.getValue(), TTS_WRITE)},
+           {int64_t(receive.getStage()), int64_t(receive.getChannel())});
   }
 
   /// What is read, then what is made of it.
@@ -281,7 +329,9 @@ private:
   OpBuilder builder;
   MutableArrayRef<Program> programs;
   SmallVector<Attribute> buffers;
-  llvm::DenseMap<Storage *, uint32_t> bufferIndex;
+  llvm::DenseMap<std::pair<Storage *, int64_t>, uint32_t> bufferIndex;
+  int64_t slotBytes;
+  int64_t slot = 0; ///< whose programs and buffers are made
 };
 } // namespace
 
@@ -291,7 +341,7 @@ void memory::emitPrograms(ModuleOp module, MutableArrayRef<Program> programs,
   module->setAttr(rt::kArenaAttr, builder.getI64IntegerAttr(layout.arenaBytes));
   module->setAttr(rt::kPersistentAttr,
                   builder.getI64IntegerAttr(layout.persistentBytes));
-  Emitter emitter(module, programs);
+  Emitter emitter(module, programs, layout.slotBytes);
   emitter.emitBuffers(table);
   for (Program &program : programs)
     emitter.emitProgram(program);

@@ -147,6 +147,21 @@ int64_t packTimeline(ArrayRef<Storage *> storages, int64_t base) {
 }
 } // namespace
 
+/// What forward keeps, one bucket's beside nothing but its own: all of it is
+/// there at once. Returns the bytes of a slot.
+static int64_t placeSlot(StorageTable &table, int64_t base) {
+  std::map<int, int64_t> tops;
+  int64_t most = 0;
+  for (Storage &storage : table.getAll())
+    if (storage.role == Role::Stash && storage.begin >= 0) {
+      int64_t &top = tops[storage.timeline];
+      storage.offset = base + top;
+      top = llvm::alignTo(top + storage.size, TTS_ARENA_ALIGNMENT);
+      most = std::max(most, top);
+    }
+  return most;
+}
+
 Layout memory::layOut(MutableArrayRef<Program> programs, StorageTable &table) {
   placeOnTimelines(programs);
   for (Program &program : programs)
@@ -157,12 +172,23 @@ Layout memory::layOut(MutableArrayRef<Program> programs, StorageTable &table) {
   layout.persistentBytes = placePersistent(table);
   layout.arenaBytes = layout.persistentBytes;
   std::map<int, SmallVector<Storage *>> timelines;
+  std::map<int, int64_t> bases;
+  for (Program &program : programs) {
+    int64_t &base = bases[program.timeline];
+    base = layout.persistentBytes;
+    if (program.slots > 1) {
+      if (layout.slotBytes == 0)
+        layout.slotBytes = placeSlot(table, base);
+      base += program.slots * layout.slotBytes;
+    }
+  }
   for (Storage &storage : table.getAll())
-    if (!storage.isPersistent() && !storage.mergedInto && storage.begin >= 0)
+    if (!storage.isPersistent() && !storage.mergedInto && storage.begin >= 0 &&
+        storage.offset < 0)
       timelines[storage.timeline].push_back(&storage);
-  for (auto &[timeline, storages] : timelines)
-    layout.arenaBytes = std::max(
-        layout.arenaBytes, packTimeline(storages, layout.persistentBytes));
+  for (auto &[timeline, base] : bases)
+    layout.arenaBytes =
+        std::max(layout.arenaBytes, packTimeline(timelines[timeline], base));
   layout.arenaBytes = llvm::alignTo(layout.arenaBytes, TTS_ARENA_ALIGNMENT);
   return layout;
 }

@@ -19,11 +19,14 @@ public:
         persistent(table.getPersistent()) {}
 
   DictionaryAttr build() {
-    return b.getDictionaryAttr({named("buckets", buildBuckets()),
-                                named("parameters", buildParameters()),
-                                named("scalars", buildScalars()),
-                                named("losses", buildLosses()),
-                                named("outputs", buildOutputs())});
+    Fields fields = {named("buckets", buildBuckets()),
+                     named("parameters", buildParameters()),
+                     named("scalars", buildScalars()),
+                     named("losses", buildLosses()),
+                     named("outputs", buildOutputs())};
+    if (auto starts = module->getAttrOfType<ArrayAttr>(kStageStartsAttr))
+      fields.push_back(named("stages", buildStages(starts)));
+    return b.getDictionaryAttr(fields);
   }
 
 private:
@@ -114,33 +117,73 @@ private:
          named("args", b.getArrayAttr(args))});
   }
 
+  Attribute buildStages(ArrayAttr starts) {
+    auto slots = module->getAttrOfType<IntegerAttr>(kSlotsAttr);
+    return b.getDictionaryAttr(
+        {named("count", integer(int64_t(starts.size()) + 1)),
+         named("index", module->getAttr(kStageAttr)),
+         named("slots", integer(slots ? slots.getInt() : 1))});
+  }
+
+  /// Of a stage all of the model in one order, those of others by name only.
   ArrayAttr buildParameters() {
     auto arguments = findArguments();
     SmallVector<Attribute> list;
-    for (auto &[key, storage] : persistent) {
-      auto [role, name] = key;
-      if (role != Role::Parameter)
-        continue;
-      DictionaryAttr argument = arguments.lookup(name);
-      Fields fields = tensor(name, storage->type,
-                             storage->shardOf ? storage->shardOf.asArrayRef()
-                                              : storage->type.getShape(),
-                             storage->offset);
-      noteShard(*storage, fields);
-      fields.push_back(named(
-          "frozen", b.getBoolAttr(argument && argument.contains(kFrozenAttr))));
-      fields.push_back(named("init", buildInit(argument)));
-      fields.push_back(named("gradient", place(Role::Gradient, name)));
-      fields.push_back(named("moment1", place(Role::Moment1, name)));
-      fields.push_back(named("moment2", place(Role::Moment2, name)));
-      fields.push_back(named("ema", place(Role::Ema, name)));
-      if (persistent.contains({Role::Next, name}))
-        fields.push_back(named("next", place(Role::Next, name)));
-      if (Attribute half = buildHalfCopy(name))
-        fields.push_back(named("half_copy", half));
+    auto all = module->getAttrOfType<ArrayAttr>(kAllParametersAttr);
+    if (!all) {
+      for (auto &[key, storage] : persistent)
+        if (key.first == Role::Parameter)
+          list.push_back(b.getDictionaryAttr(buildParameter(
+              key.second, *storage, arguments.lookup(key.second))));
+      return b.getArrayAttr(list);
+    }
+    for (auto parameter : all.getAsRange<ArrayAttr>()) {
+      auto name = cast<StringAttr>(parameter[0]);
+      auto argument = cast<DictionaryAttr>(parameter[3]);
+      auto it = persistent.find({Role::Parameter, name});
+      Fields fields =
+          it != persistent.end()
+              ? buildParameter(name, *it->second, argument)
+              : buildElsewhere(name,
+                               cast<RankedTensorType>(
+                                   cast<TypeAttr>(parameter[1]).getValue()),
+                               argument);
+      fields.push_back(named("stage", parameter[2]));
       list.push_back(b.getDictionaryAttr(fields));
     }
     return b.getArrayAttr(list);
+  }
+
+  Fields buildElsewhere(StringAttr name, RankedTensorType type,
+                        DictionaryAttr argument) {
+    Fields fields = tensor(name, type, 0);
+    llvm::erase_if(fields, [](NamedAttribute field) {
+      return field.getName() == "offset" || field.getName() == "size";
+    });
+    fields.push_back(
+        named("frozen", b.getBoolAttr(argument.contains(kFrozenAttr))));
+    return fields;
+  }
+
+  Fields buildParameter(StringAttr name, const Storage &storage,
+                        DictionaryAttr argument) {
+    Fields fields = tensor(name, storage.type,
+                           storage.shardOf ? storage.shardOf.asArrayRef()
+                                           : storage.type.getShape(),
+                           storage.offset);
+    noteShard(storage, fields);
+    fields.push_back(named(
+        "frozen", b.getBoolAttr(argument && argument.contains(kFrozenAttr))));
+    fields.push_back(named("init", buildInit(argument)));
+    fields.push_back(named("gradient", place(Role::Gradient, name)));
+    fields.push_back(named("moment1", place(Role::Moment1, name)));
+    fields.push_back(named("moment2", place(Role::Moment2, name)));
+    fields.push_back(named("ema", place(Role::Ema, name)));
+    if (persistent.contains({Role::Next, name}))
+      fields.push_back(named("next", place(Role::Next, name)));
+    if (Attribute half = buildHalfCopy(name))
+      fields.push_back(named("half_copy", half));
+    return fields;
   }
 
   ArrayAttr buildScalars() {
@@ -154,19 +197,24 @@ private:
 
   ArrayAttr buildLosses() {
     llvm::MapVector<StringAttr, Attribute> losses;
+    SmallVector<DictionaryAttr> roles;
+    if (auto all = module->getAttrOfType<ArrayAttr>(kAllLossesAttr))
+      llvm::append_range(roles, all.getAsRange<DictionaryAttr>());
     for (Program &program : programs)
-      for (unsigned i = 0; i < program.func.getNumResults(); ++i) {
-        auto name = program.func.getResultAttrOfType<StringAttr>(i, kLossAttr);
-        if (!name || losses.contains(name))
-          continue;
-        auto coefficient =
-            program.func.getResultAttrOfType<FloatAttr>(i, kCoefficientAttr);
-        losses[name] = b.getDictionaryAttr(
-            {named("name", name),
-             named("coefficient",
-                   b.getF64FloatAttr(
-                       coefficient ? coefficient.getValueAsDouble() : 1.0))});
-      }
+      for (unsigned i = 0; i < program.func.getNumResults(); ++i)
+        if (DictionaryAttr role = program.func.getResultAttrDict(i))
+          roles.push_back(role);
+    for (DictionaryAttr role : roles) {
+      auto name = role.getAs<StringAttr>(kLossAttr);
+      if (!name || losses.contains(name))
+        continue;
+      auto coefficient = role.getAs<FloatAttr>(kCoefficientAttr);
+      losses[name] = b.getDictionaryAttr(
+          {named("name", name),
+           named("coefficient",
+                 b.getF64FloatAttr(coefficient ? coefficient.getValueAsDouble()
+                                               : 1.0))});
+    }
     SmallVector<Attribute> list;
     for (auto &[name, loss] : losses)
       list.push_back(loss);

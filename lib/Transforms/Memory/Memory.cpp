@@ -34,7 +34,7 @@ struct Memory : tts::impl::TtsMemoryBase<Memory> {
         return signalPassFailure();
     Layout layout = layOut(programs, table);
     for (Program &program : programs)
-      numEntries += program.entries.size();
+      numEntries += program.entries.size() * program.slots;
     numBuffers = table.getAll().size();
     module->setAttr(rt::kManifestAttr, buildManifest(module, programs, table));
     emitPrograms(module, programs, table, layout);
@@ -59,8 +59,15 @@ struct Memory : tts::impl::TtsMemoryBase<Memory> {
     llvm::stable_sort(programs, [](const Program &a, const Program &b) {
       return std::pair(a.kind, a.bucket) < std::pair(b.kind, b.bucket);
     });
-    for (auto [index, program] : llvm::enumerate(programs))
+    auto slots = module->getAttrOfType<IntegerAttr>(kSlotsAttr);
+    int64_t index = 0;
+    for (Program &program : programs) {
+      if (slots && (program.kind == TTS_PROGRAM_FORWARD ||
+                    program.kind == TTS_PROGRAM_BACKWARD))
+        program.slots = slots.getInt();
       program.index = index;
+      index += program.slots;
+    }
     return success();
   }
 };

@@ -18,7 +18,8 @@ bool memory::isView(Operation *op) { return isa<rt::AliasOp, rt::SliceOp>(op); }
 
 bool memory::isEntry(Operation *op) {
   return isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::AllReduceOp,
-             rt::ShardOp, rt::ReduceScatterOp, rt::AllGatherOp>(op);
+             rt::ShardOp, rt::ReduceScatterOp, rt::AllGatherOp, rt::SendOp,
+             rt::ReceiveOp>(op);
 }
 
 Value memory::getOverwritten(Operation *op, unsigned index) {
@@ -163,6 +164,14 @@ void StorageTable::assignOp(Program &program, Operation *op) {
                                       IntegerType::get(op->getContext(), 8));
     if (runsBeside(program, op)) {
       auto name = StringAttr::get(op->getContext(), "messages");
+      program.scratch[op] =
+          getBound(program, Role::Messages, name, type, op->getLoc());
+      return;
+    }
+    if (isa<rt::SendOp>(op)) {
+      // A message may be under way when the next program sends.
+      auto name = StringAttr::get(op->getContext(),
+                                  "outbox." + Twine(program.numSends++));
       program.scratch[op] =
           getBound(program, Role::Messages, name, type, op->getLoc());
       return;

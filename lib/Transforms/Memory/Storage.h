@@ -76,7 +76,9 @@ struct Program {
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> overwrites;
   int timeline = -1;
   int64_t firstPosition = 0; ///< of its first entry in its timeline
-  int64_t index = -1;        ///< among the module's rt.programs
+  int64_t index = -1;        ///< among the module's rt.programs, of slot 0
+  int64_t numSends = 0;
+  int64_t slots = 1; ///< micro-batches that are under way at a time
 
   Place place(mlir::Value value) const {
     Place found = places.lookup(value);

@@ -2,6 +2,7 @@
 
 #include "Folds.h"
 #include "Sharding.h"
+#include "Stages.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Transforms/Partition/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -61,6 +62,24 @@ static FailureOr<partition::Sharding> readSharding(ModuleOp module,
             "\"parameters\"";
 }
 
+/// Ranks are the replicas of each stage, stage by stage.
+static LogicalResult cutIntoStages(ModuleOp module, int64_t ranks,
+                                   int64_t stages) {
+  auto stage = module->getAttrOfType<IntegerAttr>(kStageAttr);
+  if (!stage || stage.getInt() < 0 || stage.getInt() >= stages)
+    return module.emitError("tts.stage must be one of the ")
+           << stages << " stages that tts.stage_starts cuts forward into";
+  if (ranks % stages != 0)
+    return module.emitError("tts.ranks is ")
+           << ranks << ", which " << stages << " stages cannot share";
+  if (module->hasAttr(kStateShardingAttr) ||
+      module->hasAttr(kDeterministicAttr))
+    return module.emitError("a pipeline's states are whole, and its sums have "
+                            "no fixed order; take tts.state_sharding or "
+                            "tts.deterministic off, or tts.stage_starts");
+  return partition::cutStage(module, ranks / stages);
+}
+
 namespace {
 struct Partition : tts::impl::TtsPartitionBase<Partition> {
   void runOnOperation() override {
@@ -71,6 +90,11 @@ struct Partition : tts::impl::TtsPartitionBase<Partition> {
       return signalPassFailure();
     if (ranks == 1)
       return;
+    if (auto starts = module->getAttrOfType<ArrayAttr>(kStageStartsAttr)) {
+      if (failed(cutIntoStages(module, ranks, int64_t(starts.size()) + 1)))
+        signalPassFailure();
+      return;
+    }
     auto sharding = readSharding(module, ranks);
     if (failed(sharding))
       return signalPassFailure();

@@ -86,7 +86,9 @@ static bool isReducedOnce(BlockArgument gradient, bool isShard,
 
 LogicalResult tts::checkReducedOnce(ModuleOp module) {
   auto ranks = module->getAttrOfType<IntegerAttr>(kRanksAttr);
-  if (!ranks || ranks.getInt() == 1)
+  auto starts = module->getAttrOfType<ArrayAttr>(kStageStartsAttr);
+  int64_t stages = starts ? int64_t(starts.size()) + 1 : 1;
+  if (!ranks || ranks.getInt() <= stages)
     return success();
   for (func::FuncOp program : getPrograms(module)) {
     auto kind = program->getAttrOfType<StringAttr>(kProgramAttr);
@@ -114,8 +116,8 @@ LogicalResult tts::checkOnlyRtOps(ModuleOp module) {
   for (func::FuncOp program : getPrograms(module))
     for (Operation &op : program.getBody().front().without_terminator())
       if (!isa<rt::LaunchOp, rt::GemmOp, rt::Conv1dOp, rt::AllReduceOp,
-               rt::ShardOp, rt::ReduceScatterOp, rt::AllGatherOp, rt::EmptyOp,
-               rt::SliceOp, rt::AliasOp>(op))
+               rt::ShardOp, rt::ReduceScatterOp, rt::AllGatherOp, rt::SendOp,
+               rt::ReceiveOp, rt::EmptyOp, rt::SliceOp, rt::AliasOp>(op))
         return emitError(op.getLoc())
                << "'" << op.getName()
                << "' is neither a launch nor a library call; tts-select "

@@ -18,7 +18,12 @@
 // CHECK: %[[ADDRESS:.*]] = llvm.mlir.addressof @add
 // CHECK: %[[FULL:.*]] = llvm.insertvalue %[[ADDRESS]], %[[NULLS]][1]
 // CHECK: llvm.return %[[FULL]]
-// CHECK: llvm.mlir.global external constant @tts_abi_version(2 : i32)
+// CHECK: llvm.mlir.global external constant @tts_roles()
+// CHECK-SAME: !llvm.array<1 x struct<(ptr, ptr)>>
+// CHECK: llvm.mlir.addressof @tts_table
+// CHECK: llvm.mlir.addressof @tts_kernels
+// CHECK: llvm.mlir.global external constant @tts_num_roles(1 : i32)
+// CHECK: llvm.mlir.global external constant @tts_abi_version(3 : i32)
 module attributes {
   tts.batch = 4 : i64, rt.arena_bytes = 192 : i64, rt.persistent_bytes = 64 : i64,
   rt.buffers = [

@@ -41,6 +41,6 @@ assert "another experiment: the batch was lowered to 16" in table, table
 kept, _ = compile_plan(*allowed, "--batch=16", budget)
 assert kept["batch"] == 16 and len(kept["changes_experiment"]) == 2, kept["changes_experiment"]
 # Every rank keeps an utterance.
-_, error = compile_plan(*allowed, "--batch=64", "--ranks=4", "--memory-budget=1K", code=3)
-least, _ = compile_plan(*PINNED, "--batch=4", "--ranks=4")
+_, error = compile_plan(*allowed, "--batch=64", "--ranks=4", "--pipeline=none", "--memory-budget=1K", code=3)
+least, _ = compile_plan(*PINNED, "--batch=4", "--ranks=4", "--pipeline=none")
 assert f"smallest feasible budget: {least['smallest_budget_bytes']} bytes" in error, error

@@ -16,7 +16,7 @@ CASES = {
     "--threads=two": "command line: for the --threads option: 'two' value invalid",
     "--ranks=0": "--ranks: is less than 1; give a positive number",
     "--ranks=65": "--ranks: 65 ranks are too many; use at most 64: a corpus has so many shards, and a rank reads",
-    "--pipeline=2": "--pipeline: '2' is not supported yet: ranks are data replicas; use auto",
+    "--pipeline=2": "--pipeline: 1 ranks cannot share 2 stages; give a number",
     "--shard-states=all": "--shard-states: 'all' is not supported; use auto or none or optimizer or gradients or parameters",
     "--ranks=2 --shard-states=optimizer --deterministic": "--shard-states: the norm of sharded gradients is rounded as the",
     "--batch=0": "--batch: is less than 1",

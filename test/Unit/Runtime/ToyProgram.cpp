@@ -9,10 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 
-// Abi.h declares these constant, as the compiler emits them; the toy fills them
-// in first, so they are defined writable under other C++ names.
-alignas(64) unsigned char toyTable[1 << 17] asm("tts_table");
-TtsKernel toyKernels[512] asm("tts_kernels");
+// The compiler emits these constant; the toy fills them in first.
+alignas(64) unsigned char toyTable[1 << 17];
+TtsKernel toyKernels[512];
+extern "C" const TtsRole tts_roles[] = {{toyTable, toyKernels}};
+extern "C" const uint32_t tts_num_roles = 1;
 extern "C" const uint32_t tts_abi_version = TTS_ABI_VERSION;
 
 namespace {

@@ -10,8 +10,10 @@
 #include <cstring>
 
 // See ToyProgram.cpp.
-alignas(64) unsigned char toyTable[1 << 17] asm("tts_table");
-TtsKernel toyKernels[1024] asm("tts_kernels");
+alignas(64) unsigned char toyTable[1 << 17];
+TtsKernel toyKernels[1024];
+extern "C" const TtsRole tts_roles[] = {{toyTable, toyKernels}};
+extern "C" const uint32_t tts_num_roles = 1;
 extern "C" const uint32_t tts_abi_version = TTS_ABI_VERSION;
 
 namespace {

@@ -24,7 +24,8 @@ public:
   uint32_t addFunction(llvm::StringRef name, TtsFunctionKind kind);
 
   /// Entries that follow belong to this program.
-  void beginProgram(llvm::StringRef name, TtsProgramKind kind, uint32_t bucket);
+  void beginProgram(llvm::StringRef name, TtsProgramKind kind, uint32_t bucket,
+                    uint32_t slot = 0);
 
   void addEntry(uint32_t function, llvm::StringRef name, llvm::StringRef loc,
                 llvm::ArrayRef<TtsOperand> operands,

@@ -23,6 +23,12 @@ def TtsPartition : Pass<"tts-partition", "::mlir::ModuleOp"> {
     gathers the parameters. "gradients": backward adds each micro-batch's sums to
     shards. "parameters": programs gather each parameter before they read it.
 
+    `tts.stage_starts` are the ops of forward that the stages of a pipeline begin with,
+    `tts.stage` says which of them this module becomes: each program keeps what that stage
+    computes, with a `tts.send` and a `tts.receive` for what it gives and gets; `update` keeps the
+    parameters that the stage owns and sums their gradients over the replicas of the stage, and
+    the norm over the stages. `infer` is dropped.
+
     Assumes static programs, all buckets of a kind that will run at the same time on
     different ranks. Guarantees that every gradient that is read is reduced exactly
     once per update (or micro-batch), whatever buckets ran, and that the programs of

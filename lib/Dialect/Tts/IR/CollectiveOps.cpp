@@ -15,6 +15,10 @@ static bool haveOneElementType(TypeRange types) {
 LogicalResult AllReduceOp::verify() {
   if (getValues().empty())
     return emitOpError("has nothing to sum");
+  if (auto among = getAmong();
+      among && *among != "replicas" && *among != "stages")
+    return emitOpError("sums among \"replicas\" or \"stages\", not \"")
+           << *among << "\"";
   if (getValues().getTypes() != getSums().getTypes())
     return emitOpError("gives sums of other types than its values");
   if (!haveOneElementType(getValues().getTypes()))

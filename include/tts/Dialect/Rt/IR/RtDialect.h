@@ -40,6 +40,10 @@ inline constexpr llvm::StringLiteral kPersistentAttr = "rt.persistent_bytes";
 inline constexpr llvm::StringLiteral kBuffersAttr = "rt.buffers";
 /// Dictionary with the structure of the table's JSON manifest.
 inline constexpr llvm::StringLiteral kManifestAttr = "rt.manifest";
+/// i64s: which role of how many the module's table is (`TtsRole`); 0 of 1
+/// where they are absent.
+inline constexpr llvm::StringLiteral kRoleAttr = "rt.role";
+inline constexpr llvm::StringLiteral kRolesAttr = "rt.roles";
 /// i64 of a library call, or of a tts op that is to become one: bytes of
 /// scratch the library asks for; -1 on an rt.gemm where it has no
 /// implementation that keeps to them and one is generated. Set by the target.

@@ -145,10 +145,24 @@ def Rt_Conv1dOp : Rt_Op<"conv1d", [Pure, AttrSizedOperandSegments]> {
 
 def Rt_AllReduceOp : Rt_Op<"all_reduce", [Pure]> {
   let summary = "each value becomes its sum over all ranks, in its own storage";
-  let description = "`rt.scratch` has the bytes of the room for messages.";
-  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let description = "`rt.scratch` has the bytes of the room for messages; `among` is that of `tts.all_reduce`.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values, OptionalAttr<StrAttr>:$among);
   let results = (outs Variadic<AnyRankedTensor>:$sums);
-  let assemblyFormat = "$values attr-dict `:` functional-type($values, $sums)";
+  let assemblyFormat = "$values (`among` $among^)? attr-dict `:` functional-type($values, $sums)";
+}
+
+def Rt_SendOp : Rt_Op<"send"> {
+  let summary = "gives a value to another stage of this replica";
+  let description = "`rt.scratch` has the value's bytes: it is sent from a copy, which nothing else writes.";
+  let arguments = (ins AnyRankedTensor:$value, I64Attr:$stage, I64Attr:$channel);
+  let assemblyFormat = "$value `to` $stage `by` $channel attr-dict `:` type($value)";
+}
+
+def Rt_ReceiveOp : Rt_Op<"receive"> {
+  let summary = "the value that another stage of this replica sends, in storage of its own";
+  let arguments = (ins I64Attr:$stage, I64Attr:$channel);
+  let results = (outs AnyRankedTensor:$value);
+  let assemblyFormat = "`from` $stage `by` $channel attr-dict `:` type($value)";
 }
 
 def Rt_ShardOp : Rt_Op<"shard", [Pure]> {
@@ -180,7 +194,12 @@ def Rt_AllGatherOp : Rt_Op<"all_gather", [Pure]> {
 
 def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "one program of the timeline after Memory: entries in order";
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$kind, I64Attr:$bucket);
+  let description = [{
+    In a pipeline stage several micro-batches are under way at a time: forward and backward exist
+    once for each `slot`, that differ in where they keep what lives between them.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$kind, I64Attr:$bucket,
+                       DefaultValuedAttr<I64Attr, "0">:$slot);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }

@@ -11,11 +11,12 @@ def Tts_AllReduceOp : Tts_Op<"all_reduce", [Tts_InPlaceOpInterface]> {
     Values of any shapes and of one element type; together they are one vector, so that
     many small ones travel as one. Every rank ends with the same bits. A rank
     that comes here waits for the others: all execute the same collectives in the
-    same order.
+    same order. Of a pipeline it may say `among "replicas"`, the ranks that have this stage, or
+    `among "stages"`, those that make up this replica of the model.
   }];
-  let arguments = (ins Variadic<Tts_FloatTensor>:$values);
+  let arguments = (ins Variadic<Tts_FloatTensor>:$values, OptionalAttr<StrAttr>:$among);
   let results = (outs Variadic<Tts_FloatTensor>:$sums);
-  let assemblyFormat = "$values attr-dict `:` functional-type($values, $sums)";
+  let assemblyFormat = "$values (`among` $among^)? attr-dict `:` functional-type($values, $sums)";
   let hasVerifier = 1;
   let extraClassDeclaration = "int64_t getTiedOperand(unsigned result) { return result; }";
 }
@@ -65,6 +66,22 @@ def Tts_AllGatherOp : Tts_Sharding<"all_gather"> {
   let arguments = (ins Variadic<Tts_FloatTensor>:$shards, I64Attr:$ranks);
   let results = (outs Variadic<Tts_FloatTensor>:$values);
   let assemblyFormat = "$shards `over` $ranks attr-dict `:` functional-type($shards, $values)";
+}
+
+/// A channel is one value of one program: what is sent there is received there, once in each run of
+/// the program. Neither end has a twin that it could be merged with.
+def Tts_SendOp : Op<Tts_Dialect, "send"> {
+  let summary = "gives a value to another stage of this replica";
+  let description = "No rank waits here for the one that receives, but for what it sent last by the same channel.";
+  let arguments = (ins AnyRankedTensor:$value, I64Attr:$stage, I64Attr:$channel);
+  let assemblyFormat = "$value `to` $stage `by` $channel attr-dict `:` type($value)";
+}
+
+def Tts_ReceiveOp : Op<Tts_Dialect, "receive"> {
+  let summary = "the value that another stage of this replica sends";
+  let arguments = (ins I64Attr:$stage, I64Attr:$channel);
+  let results = (outs AnyRankedTensor:$value);
+  let assemblyFormat = "`from` $stage `by` $channel attr-dict `:` type($value)";
 }
 
 #endif // TTS_DIALECT_TTS_IR_COLLECTIVEOPS_TD

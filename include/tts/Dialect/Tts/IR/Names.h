@@ -88,6 +88,17 @@ inline constexpr llvm::StringLiteral kStateShardingAttr = "tts.state_sharding";
 inline constexpr llvm::StringLiteral kPrefetchAttr = "tts.prefetch";
 /// Unit on a collective, set by Partition: what follows runs beside it.
 inline constexpr llvm::StringLiteral kAheadAttr = "tts.ahead";
+/// Array of strings, of a pipeline: the names of the ops of forward that every
+/// stage but the first begins with. i64s: which stage this module is to be, and
+/// how many micro-batches it has under way at most. Set by Plan.
+inline constexpr llvm::StringLiteral kStageStartsAttr = "tts.stage_starts";
+inline constexpr llvm::StringLiteral kStageAttr = "tts.stage";
+inline constexpr llvm::StringLiteral kSlotsAttr = "tts.slots";
+/// Of a stage (Partition): all parameters of the model, each [name, type, the
+/// stage that owns it, its argument's attributes]; and the attributes of all
+/// results that are losses.
+inline constexpr llvm::StringLiteral kAllParametersAttr = "tts.all_parameters";
+inline constexpr llvm::StringLiteral kAllLossesAttr = "tts.all_losses";
 /// #tts.plan, set by Plan.
 inline constexpr llvm::StringLiteral kPlanAttr = "tts.plan";
 
