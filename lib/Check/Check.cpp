@@ -4,6 +4,7 @@
 
 #include "Certificate.h"
 #include "Elf.h"
+#include "Messages.h"
 #include "Roles.h"
 #include "Sha256.h"
 #include "Simulate.h"
@@ -13,25 +14,35 @@
 
 using namespace tts::check;
 
-static Summary proveTable(const Bytes &blob, const Json &json,
-                          const std::string &executableHash, Report &report) {
-  Summary summary;
+namespace {
+/// A table, read, and what was proven of it by itself.
+struct Proven {
   Table table;
   Manifest manifest;
   Programs programs;
+  Summary summary;
+};
+} // namespace
+
+static void proveTable(const Bytes &blob, const Json &json,
+                       const std::string &executableHash, Report &report,
+                       Proven &proven) {
+  auto &[table, manifest, programs, summary] = proven;
   if (!readTable(blob, report, table) ||
       !readManifest(table, report, manifest) ||
       !findPrograms(table, manifest, report, programs))
-    return summary;
+    return;
   checkLibraryCalls(table, manifest.ranks, report);
   const Peak peak = checkTimeline(table, programs, report);
   checkOperands(table, report);
+  checkSlots(table, programs, report);
   checkRegions(table, manifest, report);
   checkCertificate(json, table, manifest, peak, executableHash, report);
   if (report.ok()) {
     // These index by what was checked above.
     checkObligations(table, programs, manifest, report);
     checkReductions(table, programs, manifest, report);
+    checkMessages({&table, &manifest, &programs}, report);
     if (manifest.updateInBackward)
       checkUpdateOrder(table, programs, report);
     simulate(table, programs, manifest, report);
@@ -41,7 +52,14 @@ static Summary proveTable(const Bytes &blob, const Json &json,
   summary.lowerBoundBytes = peak.bytes;
   summary.buffers = table.buffers.size();
   summary.accesses = table.operands.size();
-  return summary;
+}
+
+/// Roles that are the stages of a pipeline, in their order.
+static void proveTogether(const std::vector<Proven> &roles, Report &report) {
+  std::vector<Stage> stages;
+  for (const Proven &role : roles)
+    stages.push_back({&role.table, &role.manifest, &role.programs});
+  checkPipeline(stages, report);
 }
 
 Summary tts::check::checkTable(const Bytes &section,
@@ -57,17 +75,19 @@ Summary tts::check::checkTable(const Bytes &section,
   std::vector<Bytes> tables;
   if (!splitTables(section, report, tables))
     return {};
-  if (tables.size() == 1)
-    return proveTable(tables.front(), json, executableHash, report);
-  if (!checkRoles(tables, json, report))
+  if (tables.size() > 1 && !checkRoles(tables, json, report))
     return {};
+  std::vector<Proven> roles(tables.size());
   Summary largest;
   for (size_t role = 0; role < tables.size(); ++role) {
-    Summary summary = proveTable(tables[role], certificateOfRole(json, role),
-                                 executableHash, report);
-    if (summary.peakBytes >= largest.peakBytes)
-      largest = summary;
+    proveTable(tables[role],
+               tables.size() == 1 ? json : certificateOfRole(json, role),
+               executableHash, report, roles[role]);
+    if (roles[role].summary.peakBytes >= largest.peakBytes)
+      largest = roles[role].summary;
   }
+  if (report.ok())
+    proveTogether(roles, report);
   if (report.ok() && asBytes(member(json, "peak_bytes")) != largest.peakBytes)
     report.fail("certificate", "peak_bytes is not that of the largest role",
                 Report::recompile);

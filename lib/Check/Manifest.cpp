@@ -46,6 +46,7 @@ public:
         member(manifest.json, "ranks").is_null() ? 1 : bytes("ranks");
     manifest.updateInBackward =
         inBackward.is_boolean() && inBackward.get<bool>();
+    readStages();
     for (const Json &each : list(manifest.json, "parameters"))
       readParameter(each);
     for (const Json &each : list(manifest.json, "scalars"))
@@ -144,7 +145,45 @@ private:
            (region.isShard ? "a shard of " : "") + "the parameter");
   }
 
+  void readStages() {
+    const Json &stages = member(manifest.json, "stages");
+    if (stages.is_null())
+      return;
+    auto number = [&](const char *key) {
+      return asBytes(member(stages, key)).value_or(UINT64_MAX);
+    };
+    const Stages read{number("count"), number("index"), number("slots")};
+    constexpr uint64_t most = 1 << 16;
+    if (read.count == 0 || read.count > most || read.index >= read.count ||
+        read.slots == 0 || read.slots > most || manifest.ranks == 0 ||
+        manifest.ranks % read.count != 0)
+      return fail("its stages are not those of its ranks");
+    manifest.stages = read;
+    if (read.count > 1 && (manifest.updateInBackward || manifest.groups > 1))
+      fail("a pipeline stage that sums in groups or updates in backward");
+  }
+
+  /// False for a parameter that is on another stage only.
+  bool readPlace(const Json &value) {
+    Place place{asText(member(value, "name")).value_or(""),
+                manifest.stages.index, !member(value, "offset").is_null()};
+    if (const Json &stage = member(value, "stage"); !stage.is_null())
+      place.stage = asBytes(stage).value_or(manifest.stages.count);
+    if (place.stage >= manifest.stages.count)
+      fail("parameter " + place.name + " is on no stage");
+    manifest.places.push_back(place);
+    const bool isOwn = place.stage == manifest.stages.index;
+    if (!isOwn)
+      for (const char *state : {"moment1", "moment2", "ema", "next"})
+        if (!member(value, state).is_null())
+          fail("parameter " + place.name + " is another stage's but has " +
+               state);
+    return isOwn || place.isHere;
+  }
+
   void readParameter(const Json &value) {
+    if (!readPlace(value))
+      return;
     Parameter parameter;
     parameter.value = region(value, "parameter");
     const std::string &name = parameter.value.name;

@@ -20,6 +20,18 @@ struct Region {
   uint64_t end() const { return offset + size; }
 };
 
+/// Which stage of a pipeline, and how many micro-batches are under way in it.
+struct Stages {
+  uint64_t count = 1, index = 0, slots = 1;
+};
+
+/// A parameter of the whole model, as a stage knows it.
+struct Place {
+  std::string name;
+  uint64_t stage = 0;  ///< that updates it
+  bool isHere = false; ///< it, or a copy of it
+};
+
 struct Parameter {
   Region value;
   uint64_t elements = 0, elementBytes = 4; ///< of the whole
@@ -39,10 +51,20 @@ struct Manifest {
   Json json;
   uint64_t arenaBytes = 0, peakBytes = 0, budgetBytes = 0, overheadBytes = 0;
   uint64_t groups = 1, ranks = 1;
+  Stages stages;
+  uint64_t replicas() const { return ranks / stages.count; }
   /// Programs that add up the sums of a rank's groups.
   uint64_t folds() const { return groups > ranks ? groups / ranks : 0; }
-  bool updateInBackward = false; ///< there is neither zero nor update
-  std::vector<Parameter> parameters;
+  /// Whether the stage computes any.
+  bool hasLoss() const {
+    for (const Region &scalar : scalars)
+      if (scalar.name.rfind("scalar loss_sum.", 0) == 0)
+        return true;
+    return false;
+  }
+  bool updateInBackward = false;     ///< there is neither zero nor update
+  std::vector<Place> places;         ///< all of the model's
+  std::vector<Parameter> parameters; ///< those that are here
   std::vector<Region> scalars;
   std::vector<std::vector<Region>> inputs;      ///< by bucket
   std::vector<std::vector<Region>> inferInputs; ///< by bucket

@@ -59,7 +59,7 @@ public:
       updating.push_back(programs.update);
     else
       for (const Programs::Bucket &bucket : programs.buckets)
-        updating.push_back(bucket.backward);
+        updating.push_back(bucket.backward.front());
     for (uint32_t p = 0; p < table.programs.size(); ++p) {
       reads.emplace_back(table, p, TTS_READ);
       writes.emplace_back(table, p, TTS_WRITE);
@@ -69,10 +69,12 @@ public:
   void check() {
     for (const Programs::Bucket &bucket : programs.buckets) {
       scalars(bucket.denominators, "scalar denominator.");
-      scalars(bucket.forward, "scalar loss_sum.");
+      for (uint32_t forward : bucket.forward)
+        scalars(forward, "scalar loss_sum.");
       scalars(bucket.eval, "scalar denominator.");
       scalars(bucket.eval, "scalar loss_sum.");
-      use(bucket.backward, "scalar loss_weight.");
+      for (uint32_t backward : bucket.backward)
+        use(backward, "scalar loss_weight.");
     }
     for (uint32_t p : updating) {
       use(p, "scalar optimizer");
@@ -108,7 +110,8 @@ private:
     if (parameter.gradient) {
       owe(programs.zero, *parameter.gradient);
       for (const Programs::Bucket &bucket : programs.buckets)
-        owe(bucket.backward, *parameter.gradient);
+        for (uint32_t backward : bucket.backward)
+          owe(backward, *parameter.gradient);
       if (!reads[p].cover(*parameter.gradient))
         report.fail(table.programLabel(p),
                     "does not read all of " + parameter.gradient->name);
@@ -159,7 +162,8 @@ private:
   /// A state's next value is made by every forward and taken over by update.
   void advance(uint32_t p, const Parameter &parameter) {
     for (const Programs::Bucket &bucket : programs.buckets)
-      owe(bucket.forward, *parameter.next);
+      for (uint32_t forward : bucket.forward)
+        owe(forward, *parameter.next);
     if (!reads[p].cover(*parameter.next))
       report.fail(table.programLabel(p),
                   "does not read all of " + parameter.next->name);

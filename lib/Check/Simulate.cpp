@@ -37,7 +37,8 @@ public:
       runProgram(programs.zero);
     for (uint32_t b : order) {
       loadBatch(manifest.inputs[b]);
-      runProgram(programs.buckets[b].denominators);
+      if (programs.buckets[b].denominators != Programs::none)
+        runProgram(programs.buckets[b].denominators);
     }
     define("scalar loss_weight.", true);
     define("scalar optimizer", !apart);
@@ -63,10 +64,21 @@ public:
 
 private:
   void runBatches(const std::vector<uint32_t> &order) {
-    for (uint32_t b : order) {
-      loadBatch(manifest.inputs[b]);
-      runProgram(programs.buckets[b].forward);
-      runProgram(programs.buckets[b].backward);
+    const Stages &stages = manifest.stages;
+    const size_t slots = stages.slots, ahead = slots - 1;
+    const size_t count = order.size() * (slots > 1 ? 2 * slots : 1);
+    auto bucketOf = [&](size_t i) { return order[i % order.size()]; };
+    for (size_t i = 0; i < count + ahead; ++i) {
+      if (i < count) {
+        loadBatch(manifest.inputs[bucketOf(i)]);
+        runProgram(programs.buckets[bucketOf(i)].forward[i % slots]);
+      }
+      if (i < ahead)
+        continue;
+      const size_t back = i - ahead; // a pipeline stage loads its inputs again
+      if (slots > 1)
+        loadBatch(manifest.inputs[bucketOf(back)]);
+      runProgram(programs.buckets[bucketOf(back)].backward[back % slots]);
     }
   }
 

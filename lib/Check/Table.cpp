@@ -36,6 +36,8 @@ std::string Table::programLabel(uint32_t program) const {
   std::string label = name(programs[program].name);
   if (programs[program].bucket != TTS_NO_BUCKET)
     label += "[" + std::to_string(programs[program].bucket) + "]";
+  if (programs[program].slot != 0)
+    label += "." + std::to_string(programs[program].slot);
   return label;
 }
 
@@ -248,7 +250,7 @@ private:
         fail(label + " ends before it begins");
     } else if (first.kind != TTS_PROGRAM_FORWARD ||
                last.kind != TTS_PROGRAM_BACKWARD ||
-               first.bucket != last.bucket) {
+               first.bucket != last.bucket || first.slot != last.slot) {
       fail(label + " outlives its program and is no stash");
     }
   }

@@ -26,7 +26,7 @@ struct Table {
 
   std::string name(uint32_t offset) const { return strings.data() + offset; }
 
-  /// "forward[0]", "zero", or "persistent".
+  /// "forward[0]", "forward[0].1" (of slot 1), "zero", or "persistent".
   std::string programLabel(uint32_t program) const;
   /// "forward[0] entry 3 (encoder.0.matmul)", the entry counted in its program.
   std::string entryLabel(uint32_t program, uint32_t entry) const;

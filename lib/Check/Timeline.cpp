@@ -12,6 +12,10 @@ namespace {
 
 /// The slot of a program in `programs`, or null when it has none.
 uint32_t *slotOf(const TtsProgram &program, Programs &programs) {
+  const bool isPassed = program.kind == TTS_PROGRAM_FORWARD ||
+                        program.kind == TTS_PROGRAM_BACKWARD;
+  if (program.slot != 0 && !isPassed)
+    return nullptr;
   const bool isFold =
       program.kind >= TTS_PROGRAM_FOLD && program.kind < TTS_NUM_PROGRAM_KINDS;
   const bool shared = isFold || program.kind == TTS_PROGRAM_ZERO ||
@@ -33,9 +37,11 @@ uint32_t *slotOf(const TtsProgram &program, Programs &programs) {
   case TTS_PROGRAM_DENOMINATORS:
     return &bucket.denominators;
   case TTS_PROGRAM_FORWARD:
-    return &bucket.forward;
-  case TTS_PROGRAM_BACKWARD:
-    return &bucket.backward;
+  case TTS_PROGRAM_BACKWARD: {
+    auto &slots =
+        program.kind == TTS_PROGRAM_FORWARD ? bucket.forward : bucket.backward;
+    return program.slot < slots.size() ? &slots[program.slot] : nullptr;
+  }
   case TTS_PROGRAM_EVAL:
     return &bucket.eval;
   case TTS_PROGRAM_INFER:
@@ -50,11 +56,14 @@ bool tts::check::findPrograms(const Table &table, const Manifest &manifest,
                               Report &report, Programs &programs) {
   const size_t before = report.faults(), numBuckets = manifest.inputs.size();
   programs.buckets.resize(numBuckets);
+  for (Programs::Bucket &bucket : programs.buckets)
+    for (auto *slots : {&bucket.forward, &bucket.backward})
+      slots->assign(manifest.stages.slots, Programs::none);
   for (uint32_t p = 0; p < table.programs.size(); ++p) {
     uint32_t *slot = slotOf(table.programs[p], programs);
     if (!slot)
-      report.fail("step table",
-                  "program " + table.programLabel(p) + " has no such bucket");
+      report.fail("step table", "program " + table.programLabel(p) +
+                                    " has no such bucket or slot");
     else if (*slot != Programs::none)
       report.fail("step table", "a second program " + table.programLabel(p));
     else
@@ -79,9 +88,14 @@ bool tts::check::findPrograms(const Table &table, const Manifest &manifest,
                                   std::to_string(manifest.folds()));
   for (size_t b = 0; b < numBuckets; ++b) {
     const std::string index = "[" + std::to_string(b) + "]";
-    need(programs.buckets[b].denominators, "denominators" + index);
-    need(programs.buckets[b].forward, "forward" + index);
-    need(programs.buckets[b].backward, "backward" + index);
+    if (manifest.stages.count == 1 || manifest.hasLoss())
+      need(programs.buckets[b].denominators, "denominators" + index);
+    for (uint64_t slot = 0; slot < manifest.stages.slots; ++slot) {
+      const std::string suffix =
+          index + (slot ? "." + std::to_string(slot) : "");
+      need(programs.buckets[b].forward[slot], "forward" + suffix);
+      need(programs.buckets[b].backward[slot], "backward" + suffix);
+    }
     need(programs.buckets[b].eval, "eval" + index);
   }
   return report.faults() == before;
@@ -106,8 +120,12 @@ public:
     if (programs.zero != Programs::none)
       group({programs.zero});
     for (const Programs::Bucket &bucket : programs.buckets) {
-      group({bucket.denominators});
-      group({bucket.forward, bucket.backward});
+      if (bucket.denominators != Programs::none)
+        group({bucket.denominators});
+      std::vector<uint32_t> passes = bucket.forward;
+      passes.insert(passes.end(), bucket.backward.begin(),
+                    bucket.backward.end());
+      group(passes);
     }
     for (uint32_t fold : programs.folds)
       group({fold});

@@ -17,8 +17,8 @@ namespace tts::check {
 struct Programs {
   static constexpr uint32_t none = TTS_NO_BUCKET;
   struct Bucket {
-    uint32_t denominators = none, forward = none, backward = none, eval = none,
-             infer = none;
+    uint32_t denominators = none, eval = none, infer = none;
+    std::vector<uint32_t> forward, backward; ///< by slot
   };
   uint32_t zero = none, update = none;
   std::vector<uint32_t> folds; ///< after each group of micro-batches
@@ -35,6 +35,10 @@ struct Peak {
   uint64_t bytes = 0;
   std::array<uint64_t, numClasses> classes{};
 };
+
+/// Whatever is under way in other slots of a pipeline stage: what waits there
+/// for its backward is touched by no forward or backward of another slot.
+void checkSlots(const Table &table, const Programs &programs, Report &report);
 
 /// Checks where each buffer lies and that live ones are disjoint.
 Peak checkTimeline(const Table &table, const Programs &programs,

@@ -93,5 +93,5 @@ private:
 void tts::check::checkUpdateOrder(const Table &table, const Programs &programs,
                                   Report &report) {
   for (const Programs::Bucket &bucket : programs.buckets)
-    UpdateOrder(table, bucket.backward, report).check();
+    UpdateOrder(table, bucket.backward.front(), report).check();
 }

@@ -9,15 +9,19 @@ using nlohmann::json;
 
 static constexpr const char *anyHash = "00ff";
 
-SmallTable::SmallTable(bool updateInBackward)
-    : numBuckets(updateInBackward ? 1 : 2) {
+SmallTable::SmallTable(bool updateInBackward, bool isStage)
+    : numBuckets(updateInBackward ? 1 : 2), numSlots(isStage ? 2 : 1) {
   addPersistent();
+  if (isStage)
+    arenaBytes = 2880; // squares at 2304, outbox at 2368, slot 1's from 2624
   if (updateInBackward)
     buffers.erase(buffers.begin() + buffer("w.gradient"));
   addPrograms();
   addManifest();
   if (updateInBackward)
     tellUpdateInBackward();
+  if (isStage)
+    tellStage();
   listBuffers();
 }
 
@@ -44,17 +48,22 @@ void SmallTable::addPersistent() {
                    {"denominator.mel", TTS_CLASS_BUFFERS, 1472, 4},
                    {"optimizer", TTS_CLASS_BUFFERS, 1536, 32},
                    {"grad_norm", TTS_CLASS_BUFFERS, 1600, 4},
-                   {"batch", TTS_CLASS_BATCH, 1664, 256}};
-  for (const auto &each : all)
+                   {"batch", TTS_CLASS_BATCH, 1664, 256},
+                   {"squares", TTS_CLASS_BUFFERS, 2304, 4},
+                   {"outbox", TTS_CLASS_COLLECTIVES, 2368, 256}};
+  const size_t own = std::size(all) - (numSlots > 1 ? 0 : 2);
+  for (size_t i = 0; i < own; ++i) {
+    const auto &each = all[i];
     buffers.push_back({text(each.name), text("model.mlir"), each.klass,
                        TTS_NO_BUCKET, TTS_NO_BUCKET, 0, UINT32_MAX, 0,
                        each.offset, each.size});
+  }
 }
 
 uint32_t SmallTable::beginProgram(const std::string &name, uint32_t kind,
-                                  uint32_t bucket) {
+                                  uint32_t bucket, uint32_t slot) {
   programs.push_back(
-      {text(name), kind, bucket, uint32_t(entries.size()), 0, 0});
+      {text(name), kind, bucket, uint32_t(entries.size()), 0, slot});
   return uint32_t(programs.size() - 1);
 }
 
@@ -87,7 +96,9 @@ void SmallTable::addEntry(const std::string &function,
   scalars.insert(scalars.end(), numbers.begin(), numbers.end());
   for (const Use &use : uses) {
     TtsBuffer &buffer = buffers[use.buffer];
-    const bool scratch = library && &use - uses.data() == 3;
+    const long place = &use - uses.data();
+    const bool sends = function == "rt.send" || function == "rt.all_reduce";
+    const bool scratch = library && place == (sends ? 1 : 3);
     operands.push_back({buffer.offset, use.size ? use.size : buffer.size,
                         use.access, use.buffer,
                         uint32_t(scratch ? TTS_BYTES : TTS_F32), 0});
@@ -106,16 +117,27 @@ static std::vector<int64_t> gemmNumbers(int64_t beta) {
 
 void SmallTable::addBucket(uint32_t bucket) {
   const uint64_t size = 128 * (bucket + 1);
+  beginProgram("denominators", TTS_PROGRAM_DENOMINATORS, bucket);
+  addEntry("count", {{buffer("batch"), TTS_READ, size},
+                     {buffer("denominator.mel"), TTS_WRITE}});
+  for (uint32_t slot = 0; slot < numSlots; ++slot)
+    addForward(bucket, slot);
+  for (uint32_t slot = 0; slot < numSlots; ++slot)
+    addBackward(bucket, slot);
+}
+
+static std::string stashName(uint32_t bucket, uint32_t slot) {
+  return (slot ? "later" : "stash") + std::to_string(bucket);
+}
+
+void SmallTable::addForward(uint32_t bucket, uint32_t slot) {
+  const uint64_t size = 128 * (bucket + 1);
   const std::string suffix = std::to_string(bucket);
   const uint32_t w = buffer("w"), batch = buffer("batch"),
-                 sum = buffer("loss_sum.mel"),
-                 denominator = buffer("denominator.mel");
-  beginProgram("denominators", TTS_PROGRAM_DENOMINATORS, bucket);
-  addEntry("count", {{batch, TTS_READ, size}, {denominator, TTS_WRITE}});
-
-  beginProgram("forward", TTS_PROGRAM_FORWARD, bucket);
-  const uint32_t stash =
-      addTransient("stash" + suffix, TTS_CLASS_ACTIVATIONS, 1920, size);
+                 sum = buffer("loss_sum.mel");
+  beginProgram("forward", TTS_PROGRAM_FORWARD, bucket, slot);
+  const uint32_t stash = addTransient(
+      stashName(bucket, slot), TTS_CLASS_ACTIVATIONS, slot ? 2624 : 1920, size);
   const uint32_t scratch =
       addTransient("forward.scratch", TTS_CLASS_WORKSPACE, 2176, 64);
   addEntry("mul" + suffix, {{w, TTS_READ},
@@ -126,8 +148,22 @@ void SmallTable::addBucket(uint32_t bucket) {
                              {batch, TTS_READ, size},
                              {scratch, TTS_READ},
                              {sum, TTS_WRITE}});
+  if (numSlots > 1)
+    addEntry("rt.send",
+             {{stash, TTS_READ}, {buffer("outbox"), TTS_WRITE, size}},
+             {1, 10 + bucket});
+}
 
-  beginProgram("backward", TTS_PROGRAM_BACKWARD, bucket);
+void SmallTable::addBackward(uint32_t bucket, uint32_t slot) {
+  const std::string suffix = std::to_string(bucket);
+  const uint32_t stash = buffer(stashName(bucket, slot)),
+                 batch = buffer("batch");
+  beginProgram("backward", TTS_PROGRAM_BACKWARD, bucket, slot);
+  if (numSlots > 1)
+    addEntry("rt.recv",
+             {{addTransient("incoming", TTS_CLASS_ACTIVATIONS, 2240, 64),
+               TTS_WRITE}},
+             {1, 20 + bucket});
   const uint32_t delta = addTransient("delta", TTS_CLASS_ACTIVATIONS, 2176, 64);
   addEntry("lossgrad" + suffix, {{stash, TTS_READ},
                                  {buffer("loss_weight.mel"), TTS_READ},
@@ -220,6 +256,12 @@ TtsEntry &SmallTable::makeShardCall(const std::string &function,
 
 void SmallTable::addUpdate() {
   beginProgram("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
+  if (numSlots > 1)
+    addEntry(
+        "rt.all_reduce",
+        {{buffer("squares"), TTS_READ_WRITE},
+         {addTransient("room", TTS_CLASS_COLLECTIVES, 1920, 64), TTS_WRITE}},
+        {TTS_AMONG_STAGES});
   addEntry("norm", {{buffer("w.gradient"), TTS_READ},
                     {buffer("grad_norm"), TTS_WRITE}});
   addEntry("adamw", {{buffer("optimizer"), TTS_READ},
@@ -447,6 +489,20 @@ void SmallTable::tellUpdateInBackward() {
   certificate["classes"]["unused"] = 576;
 }
 
+/// Most is live at the first entry of forward[1] in slot 1: both stashes and
+/// the scratch.
+void SmallTable::tellStage() {
+  manifest["ranks"] = 2;
+  manifest["stages"] = {{"count", 2}, {"index", 0}, {"slots", 2}};
+  for (json *told : {&manifest, &certificate})
+    (*told)["peak_bytes"] = 3880;
+  certificate["lower_bound_bytes"] = 1600 + 260 + 576;
+  certificate["classes"]["activations"] = 512;
+  certificate["classes"]["collectives"] = 256;
+  certificate["classes"]["buffers"] = 68;
+  certificate["classes"]["unused"] = 444;
+}
+
 void SmallTable::listBuffers() {
   static const char *const classes[] = {
       "parameters",  "half_copies", "gradients", "optimizer",   "ema",
@@ -458,6 +514,8 @@ void SmallTable::listBuffers() {
       program = strings.c_str() + programs[b.program].name;
       if (programs[b.program].bucket != TTS_NO_BUCKET)
         program += "[" + std::to_string(programs[b.program].bucket) + "]";
+      if (programs[b.program].slot)
+        program += "." + std::to_string(programs[b.program].slot);
     }
     certificate["buffers"].push_back({{"name", strings.c_str() + b.name},
                                       {"loc", strings.c_str() + b.loc},

@@ -16,8 +16,10 @@
 #include <nlohmann/json.hpp>
 
 struct SmallTable {
-  /// With `updateInBackward` one bucket, and neither zero nor update.
-  explicit SmallTable(bool updateInBackward = false);
+  /// With `updateInBackward` one bucket, and neither zero nor update. As a
+  /// pipeline's first stage of two, two slots: forward sends its stash,
+  /// backward receives "incoming", update sums "squares" over the stages.
+  explicit SmallTable(bool updateInBackward = false, bool isStage = false);
 
   uint64_t arenaBytes = 2304;
   std::vector<TtsFunction> functions;
@@ -73,18 +75,21 @@ private:
   void addPersistent();
   void addPrograms();
   void addBucket(uint32_t bucket);
+  void addForward(uint32_t bucket, uint32_t slot);
+  void addBackward(uint32_t bucket, uint32_t slot);
+  void tellStage();
   void addUpdatingBackward();
   void addUpdate();
   void addManifest();
   void tellUpdateInBackward();
-  uint32_t beginProgram(const std::string &name, uint32_t kind,
-                        uint32_t bucket);
+  uint32_t beginProgram(const std::string &name, uint32_t kind, uint32_t bucket,
+                        uint32_t slot = 0);
   void addEntry(const std::string &function, const std::vector<Use> &uses,
                 const std::vector<int64_t> &numbers = {});
   uint32_t addTransient(const std::string &name, uint32_t klass,
                         uint64_t offset, uint64_t size);
   std::map<std::string, uint32_t> functionIndex;
-  uint32_t numBuckets;
+  uint32_t numBuckets, numSlots;
 };
 
 #endif // TTS_TEST_UNIT_CHECK_SMALLTABLE_H

@@ -295,7 +295,10 @@ struct StageBuilder {
     manifest["defaults"] = {{"lr", 0.01}, {"schedule", "constant"}};
     manifest["losses"] = {{{"name", "mel"}, {"coefficient", 1.0}},
                           {{"name", "phone"}, {"coefficient", 0.25}}};
+    manifest["outputs"] = json::array();
     manifest["arena_bytes"] = table.arenaBytes();
+    manifest["overhead_bytes"] = 24 << 20;
+    manifest["host_buffer_bytes"] = 0; // as many as the corpus needs
     manifest["peak_bytes"] = table.arenaBytes() + (24 << 20);
     manifest["budget_bytes"] = table.arenaBytes() + (48 << 20);
     return {table.build(manifest), table.kernels, table.arenaBytes()};
