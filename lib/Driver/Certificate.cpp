@@ -81,8 +81,10 @@ std::string programText(ArrayRef<rt::ProgramOp> programs, int64_t index) {
   rt::ProgramOp program = programs[index];
   StringRef name = kProgramNames[program.getKind()];
   int64_t bucket = program.getBucket();
-  return bucket < 0 ? name.str()
-                    : llvm::formatv("{0}[{1}]", name, bucket).str();
+  std::string text =
+      bucket < 0 ? name.str() : llvm::formatv("{0}[{1}]", name, bucket).str();
+  return program.getSlot() ? text + "." + std::to_string(program.getSlot())
+                           : text;
 }
 
 /// Where each program lies on the timeline.

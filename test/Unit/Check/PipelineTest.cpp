@@ -67,9 +67,7 @@ void move(SmallTable &table, uint32_t buffer, uint64_t offset) {
   table.listBuffers();
 }
 
-TEST(Stage, SmallTableHolds) {
-  EXPECT_EQ(faults(stageTable()), "");
-}
+TEST(Stage, SmallTableHolds) { EXPECT_EQ(faults(stageTable()), ""); }
 
 TEST(Stage, WhatWaitsInAnotherSlotIsNotTouched) {
   // Slot 1's stash of the first bucket, beyond slot 0's of that bucket, but in
