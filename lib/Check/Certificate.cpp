@@ -87,7 +87,7 @@ public:
     if (told.is_null())
       return;
     uint64_t count = 0;
-    for (const Parameter &parameter : manifest.parameters)
+    for (const Place &parameter : manifest.places)
       count += parameter.elements;
     expect("experiment.parameters", member(told, "parameters"), count);
     if (member(told, "batch") != member(manifest.json, "batch"))

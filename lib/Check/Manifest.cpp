@@ -166,7 +166,7 @@ private:
   /// False for a parameter that is on another stage only.
   bool readPlace(const Json &value) {
     Place place{asText(member(value, "name")).value_or(""),
-                manifest.stages.index, !member(value, "offset").is_null()};
+                manifest.stages.index, !member(value, "offset").is_null(), 0};
     if (const Json &stage = member(value, "stage"); !stage.is_null())
       place.stage = asBytes(stage).value_or(manifest.stages.count);
     if (place.stage >= manifest.stages.count)
@@ -182,14 +182,19 @@ private:
   }
 
   void readParameter(const Json &value) {
-    if (!readPlace(value))
-      return;
     Parameter parameter;
+    const bool isHere = readPlace(value);
+    if (!isHere) {
+      readExtent(value, parameter);
+      manifest.places.back().elements = parameter.elements;
+      return;
+    }
     parameter.value = region(value, "parameter");
     const std::string &name = parameter.value.name;
     const Json &frozen = member(value, "frozen");
     parameter.frozen = frozen.is_boolean() && frozen.get<bool>();
     readExtent(value, parameter);
+    manifest.places.back().elements = parameter.elements;
     checkExtent(parameter, parameter.value);
     parameter.gradient = state(value, "gradient", name);
     parameter.moment1 = state(value, "moment1", name);

@@ -30,6 +30,7 @@ struct Place {
   std::string name;
   uint64_t stage = 0;  ///< that updates it
   bool isHere = false; ///< it, or a copy of it
+  uint64_t elements = 0;
 };
 
 struct Parameter {

@@ -1,0 +1,96 @@
+"""A compiled model on pipeline stages: the curve and validation of one rank, planned bytes, checkpoints of other plans, a kill."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from test_budget import TOOLS, check_final_line, compile_model, run
+from test_ranks import MPIRUN, pid_of
+from test_ranks_compiled import BUDGET, alone, material, train
+from test_shards_compiled import check_same_curve
+
+__all__ = ["alone", "material"]  # fixtures, used by name
+
+FLAGS = ("--micro-batch=4", "--shard-states=none")
+
+
+def compile_stages(folder, name, stages, replicas=1, *flags):
+    """The plan; each role's bytes are proven."""
+    compiled = compile_model(
+        folder, BUDGET, name, f"--ranks={stages * replicas}", f"--pipeline={stages}", *FLAGS, *flags
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    proof = run(TOOLS / "tts-check", folder / f"{name}.plan.json", "--executable", folder / name)
+    assert proof.returncode == 0, proof.stdout + proof.stderr
+    plan = json.loads((folder / f"{name}.plan.json").read_text())
+    assert plan["stages"] == stages and len(plan["roles"]) == stages
+    return plan
+
+
+def check_ranks(plan, final):
+    """What was planned for each rank's role is what it took; nothing large was allocated."""
+    role_of_rank = {rank: role for role in plan["roles"] for rank in role["ranks"]}
+    assert len(final["ranks"]) == len(role_of_rank) == plan["ranks"]
+    for number, rank in enumerate(final["ranks"]):
+        role = role_of_rank[number]
+        check_final_line({"final": True, **rank}, BUDGET)
+        assert rank["planned_peak_bytes"] == role["peak_bytes"]
+        assert rank["planned_arena_bytes"] == rank["arena_high_water_bytes"] == role["arena_bytes"]
+        assert rank["bytes_sent"] > 0
+
+
+@pytest.mark.parametrize(
+    ("stages", "replicas", "flags"),
+    [(2, 1, ()), (4, 1, ()), (2, 2, ()), (2, 1, ("--remat=full",))],
+    ids=["2", "4", "2x2", "2-remat"],
+)
+def test_stages_train_as_one(material, alone, stages, replicas, flags):
+    name = f"stages{stages}x{replicas}{len(flags)}"
+    plan = compile_stages(material, name, stages, replicas, *flags)
+    lines = train(material, name, stages * replicas)
+    check_same_curve(alone[:-1], lines[:-1])
+    for one, many in zip(alone[:-1], lines[:-1], strict=True):
+        assert one["utterances"] == many["utterances"] and one.get("frames") == many.get("frames")
+    check_ranks(plan, lines[-1])
+    # No parameter twice, none missing.
+    whole = json.loads((material / "alone.plan.json").read_text())["classes"]
+    for klass in ("parameters", "optimizer"):
+        assert sum(role["classes"][klass] for role in plan["roles"]) == whole[klass]
+
+
+def test_a_checkpoint_continues_on_any_stages(material, alone, tmp_path):
+    """Two stages, then one rank, then four stages: each continues where the one before ended."""
+    compile_stages(material, "first", 2)
+    compile_stages(material, "last", 4)
+    kept = f"--checkpoint-dir={tmp_path / 'kept'}"
+    lines = train(material, "first", 2, kept, "--steps=1", "--eval-every=0", log=tmp_path / "1")[:-1]
+    lines += train(material, "alone", 1, kept, "--steps=3", "--eval-every=0", "--resume", log=tmp_path / "2")[:-1]
+    lines += train(material, "last", 4, kept, "--steps=4", "--resume", log=tmp_path / "3")[:-1]
+    check_same_curve(alone[:-1], lines)
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [f"step-0000000{n}" for n in (1, 3, 4)]
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_stage_loses_nothing(material, alone, tmp_path, victim):
+    name = f"killed_stage{victim}"
+    compile_stages(material, name, 2)
+    program = material / name
+    flags = ("--steps=12", "--eval-every=0", "--checkpoint-every=1", "--keep=20")
+    train(material, name, 2, *flags, f"--checkpoint-dir={tmp_path / 'whole'}", log=tmp_path / "log")
+    kept = tmp_path / "kept"
+    common = [f"--data={material / 'corpus'}", "--seed=1", *flags, f"--checkpoint-dir={kept}"]
+    running = subprocess.Popen(
+        [*MPIRUN, "--enable-recovery", "-n", "2", program, *common], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (kept / "step-00000003").exists() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    os.kill(pid_of(program, victim), signal.SIGKILL)
+    running.communicate(timeout=60)
+    train(material, name, 2, *common, "--resume", log=tmp_path / "again")
+    for file in ("model", "optimizer"):
+        path = f"step-00000012/{file}.safetensors"
+        assert (kept / path).read_bytes() == (tmp_path / "whole" / path).read_bytes()
