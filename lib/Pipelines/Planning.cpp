@@ -364,6 +364,15 @@ planInStages(ModuleOp module, const PlanRequest &request, int64_t stages) {
   return planStages(module, request, stages, std::move(*front));
 }
 
+/// Bytes of parameters and what lies beside each, of all stages together.
+static int64_t statesOf(const PlanResult &result) {
+  int64_t bytes = 0;
+  for (int64_t klass : {TTS_CLASS_PARAMETERS, TTS_CLASS_GRADIENTS,
+                        TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
+    bytes += result.role().measure.live.classes[klass];
+  return result.choice().stateSharding == "none" ? bytes : 0;
+}
+
 /// Stages where nothing else fits: as few as do.
 static FailureOr<PlanResult> tryStages(ModuleOp module,
                                        const PlanRequest &request,
@@ -371,7 +380,8 @@ static FailureOr<PlanResult> tryStages(ModuleOp module,
   constexpr int64_t kMostStages = 8;
   for (int64_t stages = 2; stages <= std::min(kMostStages, request.ranks);
        stages *= 2) {
-    if (findStageRefusal(module, request, stages))
+    if (findStageRefusal(module, request, stages) ||
+        statesOf(*result) / stages > result->budget)
       continue;
     FailureOr<PlanResult> staged = planInStages(module, request, stages);
     if (succeeded(staged) && staged->fits)

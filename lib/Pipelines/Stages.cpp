@@ -102,7 +102,7 @@ int64_t bytesOf(Type type) {
 
 /// A few of the choices, evenly from the fastest to the smallest.
 LogicalResult StagePlanner::makeTrials() {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMost = 5;
   llvm::SetVector<size_t> which;
   size_t count = std::min(front.choices.size(), kMost);
   for (size_t i = 0; i < count; ++i)
@@ -220,7 +220,9 @@ LogicalResult StagePlanner::lowerStage(Trial &trial, int64_t stage) {
   role.lowered = trial.whole->clone();
   ModuleOp lowered = *role.lowered;
   noteStage(lowered, request, trial.starts, stage);
-  if (failed(runPhases(lowered, Phase::Partition, Phase::Memory)))
+  PipelineOptions options;
+  options.verifyContracts = options.verifyEach = false;
+  if (failed(runPhases(lowered, Phase::Partition, Phase::Memory, options)))
     return failure();
   role.measure = measureStep(lowered, request.hardware, request.threads);
   role.hostBufferBytes = 2 * mostOfRank(batchOfReplica, replicas) *

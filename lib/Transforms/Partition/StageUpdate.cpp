@@ -2,6 +2,7 @@
 
 #include "StageUpdate.h"
 #include "StageSlice.h"
+#include "tts/Dialect/Tts/IR/Accumulation.h"
 #include "tts/Dialect/Tts/IR/Fusion.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 
@@ -159,13 +160,34 @@ private:
   Value addUp(Value value) {
     Operation *op = value.getDefiningOp();
     if (!isa<AddOp>(op))
-      return stages.ownerOf(gradientOf(op)) == stage
-                 ? slice.copy(op)->getResult(0)
-                 : Value();
+      return addGradient(op);
     Value a = addUp(op->getOperand(0)), b = addUp(op->getOperand(1));
     if (!a || !b)
       return a ? a : b;
     return AddOp::create(slice.getBuilder(), op->getLoc(), a, b);
+  }
+
+  /// The op sums one gradient, perhaps on top of others.
+  Value addGradient(Operation *op) {
+    OpOperand *others = nullptr;
+    for (OpOperand &operand : op->getOpOperands())
+      if (addends.contains(operand.get()))
+        others = &operand;
+    Value before = others ? addUp(others->get()) : Value();
+    if (stages.ownerOf(gradientOf(op)) != stage)
+      return before;
+    if (!others)
+      return slice.copy(op)->getResult(0);
+    // Copied with nothing else in the place of the others' sum.
+    Value gradient = slice.get(op->getOperand(0));
+    Operation *own = slice.getBuilder().clone(*op);
+    own->setOperand(0, gradient);
+    OpOperand &sum = own->getOpOperand(others->getOperandNumber());
+    if (before)
+      sum.set(before);
+    else
+      startAccumulatorAnew(sum);
+    return own->getResult(0);
   }
 
   void returnResult(OpOperand &returned) {

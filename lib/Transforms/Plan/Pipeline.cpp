@@ -19,15 +19,7 @@ public:
   llvm::SmallVector<size_t> run() {
     if (int64_t(ops.size()) < stages)
       return {};
-    double low = 0, high = 0;
-    for (const ChainOp &op : ops)
-      high += costOf(op, 0);
-    constexpr int kSteps = 60; // halves the range to a rounding error
-    for (int step = 0; step < kSteps; ++step) {
-      double middle = (low + high) / 2;
-      (cutUnder(middle).empty() ? low : high) = middle;
-    }
-    llvm::SmallVector<size_t> cuts = cutUnder(high);
+    llvm::SmallVector<size_t> cuts = cutLeast();
     for (size_t i = 0; i < cuts.size(); ++i)
       cuts[i] = moveToNarrow(cuts, i);
     return cuts;
@@ -41,27 +33,48 @@ private:
            double(op.keptBytes) * double(slotsOfStage(stage, stages));
   }
 
-  /// The first stages as long as `most` allows, of at least one op each; empty:
-  /// the last is larger.
-  llvm::SmallVector<size_t> cutUnder(double most) const {
-    llvm::SmallVector<size_t> cuts;
-    size_t at = 0;
+  /// The first i places in s + 1 stages, none empty: the least largest stage,
+  /// by stage and place. Of a long chain a place is several ops.
+  llvm::SmallVector<size_t> cutLeast() const {
+    constexpr size_t kMostPlaces = 4096;
+    const size_t step = (ops.size() + kMostPlaces - 1) / kMostPlaces;
+    const size_t count = std::max(ops.size() / step, size_t(stages));
+    auto opOf = [&](size_t place) {
+      return place == count ? ops.size() : std::min(place * step, ops.size());
+    };
+    constexpr double never = std::numeric_limits<double>::infinity();
+    std::vector<double> before(count + 1, never), now;
+    before[0] = 0;
+    std::vector<std::vector<size_t>> begins;
     for (int64_t stage = 0; stage < stages; ++stage) {
-      size_t left = size_t(stages - stage - 1); // stages that need an op
-      size_t begin = at;
-      double cost = 0;
-      while (at + left < ops.size()) {
-        cost += costOf(ops[at], stage);
-        if (cost > most && at > begin)
-          break;
-        if (cost > most)
-          return {};
-        ++at;
+      std::vector<double> costs(count + 1);
+      for (size_t place = 0; place < count; ++place) {
+        costs[place + 1] = costs[place];
+        for (size_t op = opOf(place); op < opOf(place + 1); ++op)
+          costs[place + 1] += costOf(ops[op], stage);
       }
-      if (stage + 1 < stages)
-        cuts.push_back(at);
+      now.assign(count + 1, never);
+      begins.emplace_back(count + 1, 0);
+      for (size_t end = size_t(stage) + 1; end <= count; ++end)
+        for (size_t begin = end; begin-- > size_t(stage);) {
+          double own = costs[end] - costs[begin];
+          if (own > now[end])
+            break; // it only grows
+          if (std::max(own, before[begin]) < now[end]) {
+            now[end] = std::max(own, before[begin]);
+            begins.back()[end] = begin;
+          }
+        }
+      before.swap(now);
     }
-    return at == ops.size() ? cuts : llvm::SmallVector<size_t>();
+    llvm::SmallVector<size_t> cuts;
+    size_t end = count;
+    for (int64_t stage = stages - 1; stage > 0; --stage) {
+      end = begins[size_t(stage)][end];
+      cuts.push_back(opOf(end));
+    }
+    std::reverse(cuts.begin(), cuts.end());
+    return cuts;
   }
 
   size_t moveToNarrow(llvm::ArrayRef<size_t> cuts, size_t which) const {
