@@ -27,8 +27,8 @@ double largest(llvm::ArrayRef<ChainOp> ops, llvm::ArrayRef<size_t> cuts,
   for (int64_t s = 0; s < stages; ++s) {
     size_t begin = s == 0 ? 0 : cuts[s - 1];
     size_t end = s + 1 == stages ? ops.size() : cuts[s];
-    most = std::max(most, costOf(ops.slice(begin, end - begin), s, stages,
-                                 balance));
+    most = std::max(most,
+                    costOf(ops.slice(begin, end - begin), s, stages, balance));
   }
   return most;
 }
@@ -41,7 +41,8 @@ double bestOfAll(llvm::ArrayRef<ChainOp> ops, int64_t stages, Balance balance) {
       best = std::min(best, largest(ops, cuts, balance));
       return;
     }
-    for (size_t at = cuts.empty() ? 1 : cuts.back() + 1; at < ops.size(); ++at) {
+    for (size_t at = cuts.empty() ? 1 : cuts.back() + 1; at < ops.size();
+         ++at) {
       cuts.push_back(at);
       extend();
       cuts.pop_back();
