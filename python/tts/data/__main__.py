@@ -22,6 +22,16 @@ def _whole(text: str) -> int:
 _whole.__name__ = "whole number above 0"
 
 
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 0.5:
+        raise ValueError
+    return value
+
+
+_share.__name__ = "share between 0 and 0.5"
+
+
 def parser() -> Parser:
     top = Parser(prog="tts.data", description="Prepares, makes and checks speech corpora.")
     commands = top.add_subparsers(dest="command", required=True, parser_class=Parser)
@@ -34,6 +44,10 @@ def parser() -> Parser:
     prepare.add_argument(
         "--validation-ids", type=Path, metavar="FILE", help="a hand-made validation split, one id a line"
     )
+    prepare.add_argument(
+        "--test", type=_share, default=0.0, metavar="P", help="share of a test split, never trained on (default: none)"
+    )
+    prepare.add_argument("--test-ids", type=Path, metavar="FILE", help="a hand-made test split, one id a line")
     synthetic = commands.add_parser("synthetic", help="a small random corpus for tests")
     synthetic.add_argument("--out", type=Path, required=True, help="the corpus directory")
     synthetic.add_argument("--utterances", type=_whole, default=64)
@@ -62,7 +76,13 @@ def main() -> int:
         from tts.data.prepare import Options, choose, prepare
 
         prompts, rejected = asterisk.find_prompts()
-        options = Options(arguments.jobs, arguments.max_seconds, validation_ids=arguments.validation_ids)
+        options = Options(
+            arguments.jobs,
+            arguments.max_seconds,
+            validation_ids=arguments.validation_ids,
+            test=arguments.test,
+            test_ids=arguments.test_ids,
+        )
         prepare(arguments.out, choose(prompts, arguments.limit), rejected, options)
     elif arguments.command == "synthetic":
         from tts.data.synthetic import run

@@ -31,7 +31,7 @@ def check(folder: Path) -> str:
         if of_tokens:
             tokens.read_codec(folder, manifest)
         lengths = {}
-        for split in corpus.SPLITS:
+        for split in corpus.splits_of(manifest):
             lengths[split] = _check_split(folder, manifest, split)
             _check_histogram(place, manifest, split, list(lengths[split].values()))
         _check_buckets(place, manifest["suggested_buckets"], lengths)
@@ -141,13 +141,13 @@ def _check_buckets(place: Path, suggested: list[dict], lengths: dict[str, dict[s
 
 
 def _check_groups(place: Path, manifest: dict, lengths: dict[str, dict[str, tuple[int, int]]]) -> None:
-    both = sorted(set(lengths["train"]) & set(lengths["validation"]))
-    if both:
-        raise InputError(place, f"utterances in both splits: {', '.join(both)}", _AGAIN)
+    counts = Counter(identity for found in lengths.values() for identity in found)
+    if both := sorted(identity for identity, count in counts.items() if count > 1):
+        raise InputError(place, f"utterances in two splits: {', '.join(both)}", _AGAIN)
     for group in manifest["duplicate_groups"]:
         homes = {split for split in lengths for identity in group if identity in lengths[split]}
         if len(homes) > 1:
-            raise InputError(place, f"the duplicates {', '.join(group)} are in both splits", _AGAIN)
+            raise InputError(place, f"the duplicates {', '.join(group)} are in two splits", _AGAIN)
     about = manifest.get("utterances", {})
     items = {
         split: [Item(i, about[i].get("text", ""), about[i].get("audio_sha256", "")) for i in found if i in about]

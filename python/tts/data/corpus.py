@@ -18,7 +18,7 @@ from tts.data import buckets, shards
 from tts.data.errors import InputError
 
 VERSION, SHARDS = 1, 64
-SPLITS = ("train", "validation")
+SPLITS = ("train", "validation")  # of every corpus; "test" may be there, too
 ID = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -48,6 +48,11 @@ class Utterance:
     @property
     def lengths(self) -> tuple[int, int]:
         return len(self.phones), len(self.mel)
+
+
+def splits_of(manifest: dict) -> list[str]:
+    """Those that a corpus must have, then the others it lists."""
+    return [*SPLITS, *(name for name in manifest["splits"] if name not in SPLITS)]
 
 
 def shard_of(identity: str) -> int:

@@ -31,8 +31,13 @@ def refuse_leaks(splits: dict[str, list[Item]], place: object) -> None:
     found = leaks(splits)
     if not found:
         return
-    home = {item.id: name for name, items in splits.items() for item in items}
-    told = ", ".join(f"{p.kind}: {p.first} ({home[p.first]}) and {p.second} ({home[p.second]})" for p in found[:20])
+    homes: dict[str, list[str]] = {}
+    for name, items in splits.items():
+        for item in items:
+            homes.setdefault(item.id, []).append(name)
+    told = ", ".join(
+        f"{p.kind}: {p.first} ({homes[p.first][0]}) and {p.second} ({homes[p.second][-1]})" for p in found[:20]
+    )
     more = f" and {len(found) - 20} more" if len(found) > 20 else ""
     raise InputError(place, f"the splits share speech: {told}{more}", "keep each group of duplicates in one split")
 

@@ -26,6 +26,8 @@ class Options:
     max_seconds: float = 10.0  # longer recordings are cut
     validation: float = 0.05
     validation_ids: Path | None = None  # a hand-made split instead
+    test: float = 0.0  # never trained on, nor looked at while training; 0: no such split
+    test_ids: Path | None = None
 
 
 def choose(prompts: list[Prompt], limit: int | None) -> list[Prompt]:
@@ -135,20 +137,31 @@ def _group(found: list[corpus.Utterance]) -> list[list[str]]:
 def _split(
     found: list[corpus.Utterance], grouped: list[list[str]], options: Options
 ) -> dict[str, list[corpus.Utterance]]:
-    hand_split = options.validation_ids
-    if hand_split is None:
-        chosen = duplicates.split([u.id for u in found], grouped, options.validation)
-    else:
-        chosen = set(hand_split.read_text().split())
-        unknown = sorted(chosen - {u.id for u in found})
-        if unknown:
-            raise InputError(hand_split, f"unknown utterances {', '.join(unknown)}", "use ids of the corpus")
-    splits = {
-        "train": [u for u in found if u.id not in chosen],
-        "validation": [u for u in found if u.id in chosen],
-    }
-    leakage.refuse_leaks({name: _items(utterances) for name, utterances in splits.items()}, hand_split or "split")
+    """Validation first, so that a test split changes nothing of it; what is neither is trained on."""
+    ids, chosen = {u.id for u in found}, {}
+    for name, share, by_hand in (
+        ("validation", options.validation, options.validation_ids),
+        ("test", options.test, options.test_ids),
+    ):
+        if by_hand:
+            chosen[name] = _read_ids(by_hand, ids)
+        elif share or name == "validation":
+            left = ids.difference(*chosen.values())
+            chosen[name] = duplicates.split(left, grouped, share * len(ids) / max(1, len(left)))
+    files = [str(path) for path in (options.validation_ids, options.test_ids) if path]
+    splits = {"train": [u for u in found if not any(u.id in taken for taken in chosen.values())]}
+    splits |= {name: [u for u in found if u.id in taken] for name, taken in chosen.items()}
+    leakage.refuse_leaks(
+        {name: _items(utterances) for name, utterances in splits.items()}, " and ".join(files) or "split"
+    )
     return splits
+
+
+def _read_ids(path: Path, known: set[str]) -> set[str]:
+    listed = set(path.read_text().split())
+    if unknown := sorted(listed - known):
+        raise InputError(path, f"unknown utterances {', '.join(unknown)}", "use ids of the corpus")
+    return listed
 
 
 def _report(manifest: dict, splits, features: Features, seconds: float) -> None:

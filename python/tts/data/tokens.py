@@ -122,7 +122,7 @@ def make(
     manifest = corpus.read_manifest(source)
     if "mel" not in manifest.get("inputs", {}):
         raise InputError(source, "has no mels", "give a corpus of python -m tts.data prepare or synthetic")
-    spoken = {split: _utterances(source, manifest, split) for split in corpus.SPLITS}
+    spoken = {split: _utterances(source, manifest, split) for split in corpus.splits_of(manifest)}
     mels = {split: [u["mel"] for u in found.values()] for split, found in spoken.items()}
     learned = codec.learn(mels["train"], stack, levels, codes, seed)
     words = Vocabulary(len(manifest["symbols"]), levels, codes)

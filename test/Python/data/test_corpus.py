@@ -277,7 +277,7 @@ def leaking_text(manifest):
     [
         (drop_bucket, "fits no suggested bucket"),
         (wrong_histogram, "length_histogram of train"),
-        (leaking_group, "are in both splits"),
+        (leaking_group, "are in two splits"),
         (leaking_text, "same text: "),
         (lambda manifest: manifest.pop("statistics"), "field statistics is missing"),
         (lambda manifest: manifest["features"].update(hop=128), "features_hash does not match"),

@@ -106,6 +106,40 @@ def test_hand_made_split_that_leaks_is_refused(prompts, tmp_path):
     assert manifest["splits"]["validation"]["utterances"] == 2
 
 
+def test_a_test_split_is_taken_from_what_was_trained_on(prepared, listed, tmp_path):
+    """Validation stays as it was, groups stay together, and the checker knows all three."""
+    _, without = prepared
+    manifest = prepare(tmp_path / "c", *listed, replace(OPTIONS, test=0.2))
+    homes = {s: {k.split("/")[0] for k in read(tmp_path / "c", s)} for s in ("train", "validation", "test")}
+    assert homes["validation"] == {k.split("/")[0] for k in read(prepared[0], "validation")}
+    total = sum(split["utterances"] for split in without["splits"].values())
+    assert 0 < len(homes["test"]) <= 0.2 * total + 1 and sum(map(len, homes.values())) == total
+    assert "test" not in without["splits"] and manifest["splits"]["test"]["utterances"] == len(homes["test"])
+    for group in manifest["duplicate_groups"]:
+        assert sum(bool(home & set(group)) for home in homes.values()) == 1, group
+    assert f"test {len(homes['test'])} utterances" in check(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("validation", "test", "expected"),
+    [
+        ("added", "second", r"same text: digits\.h-2 \(train\) and second \(test\)"),
+        ("second", "digits.h-2", r"same text: digits\.h-2 \(test\) and second \(validation\)"),
+        ("added", "added", r"same id: added \(validation\) and added \(test\)"),
+        ("added", "nobody", "unknown utterances nobody"),
+    ],
+)
+def test_a_test_split_that_leaks_is_refused(prompts, tmp_path, validation, test, expected):
+    said = [p for p in prompts if p.id in ("second", "digits.h-2", "added", "goodbye")]
+    files = [tmp_path / "validation", tmp_path / "test"]
+    files[0].write_text(validation)
+    files[1].write_text(test)
+    options = replace(OPTIONS, validation_ids=files[0], test_ids=files[1])
+    with pytest.raises(InputError, match=expected):
+        prepare(tmp_path / "c", said, [], options)
+    assert not (tmp_path / "c").exists()
+
+
 def test_a_limited_choice_is_fixed_and_grows(prompts):
     chosen = [choose(prompts, limit) for limit in (3, 6, None)]
     assert [len(c) for c in chosen] == [3, 6, len(prompts)]
