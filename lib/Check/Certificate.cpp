@@ -65,6 +65,7 @@ public:
 
   void checkBuckets() {
     sameIfThere("batch");
+    sameIfThere("batch_frames");
     sameIfThere("precision");
     sameIfThere("update_in_backward");
     const Json &here = member(certificate, "buckets");

@@ -129,6 +129,7 @@ llvm::Error applyBuckets(ModuleOp module, const PlanningFlags &flags,
   module->setAttr(kBucketsAttr, ArrayAttr::get(context, buckets));
   if (flags.bucketsFrom.empty())
     return llvm::Error::success();
+  request.framesOfUtterance = corpus.meanFrames();
   int64_t outside;
   request.bucketShares = corpus.shares(dims, outside);
   if (outside)

@@ -3,6 +3,7 @@
 #include "BatchSetting.h"
 
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "tts/Dialect/Tts/IR/TtsDialect.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -41,31 +42,74 @@ void ModuleSettings::set(StringRef name, Attribute value) {
 BatchSetting::BatchSetting(ModuleOp module, const PlanningFlags &flags)
     : module(module), flags(flags),
       ownBatch(module->getAttrOfType<IntegerAttr>(kBatchAttr)),
+      ownFrames(module->getAttrOfType<IntegerAttr>(kBatchFramesAttr)),
       ownRate(module->getAttrOfType<FloatAttr>(kRateAttr)) {}
 
 int64_t BatchSetting::get() const {
   return module->getAttrOfType<IntegerAttr>(kBatchAttr).getInt();
 }
 
-llvm::Error BatchSetting::set() {
-  int64_t batch = flags.batch.getNumOccurrences() ? flags.batch
-                  : ownBatch                      ? ownBatch.getInt()
-                                                  : 0;
-  if (batch < 1)
+int64_t BatchSetting::getFrames() const {
+  auto frames = module->getAttrOfType<IntegerAttr>(kBatchFramesAttr);
+  return frames ? frames.getInt() : 0;
+}
+
+/// On average over the buckets, or 0.
+double BatchSetting::framesOfBuckets() const {
+  double frames = 0;
+  auto buckets = module->getAttrOfType<ArrayAttr>(kBucketsAttr);
+  for (auto bucket : buckets.getAsRange<BucketAttr>())
+    for (auto [name, size] : llvm::zip(bucket.getNames(), bucket.getSizes()))
+      if (name.getValue() == "frames")
+        frames += double(size) / buckets.size();
+  return frames;
+}
+
+llvm::Error BatchSetting::set(double framesOfUtterance) {
+  asked = flags.batch.getNumOccurrences() ? flags.batch
+          : ownBatch                      ? ownBatch.getInt()
+                                          : 0;
+  askedFrames = flags.batchFrames.getNumOccurrences() ? flags.batchFrames
+                : flags.batch.getNumOccurrences()     ? 0
+                : ownFrames                           ? ownFrames.getInt()
+                                                      : 0;
+  if (askedFrames > 0) {
+    double each = framesOfUtterance > 0 ? framesOfUtterance : framesOfBuckets();
+    if (each <= 0)
+      return badUsage("--batch-frames", "the model's buckets have no frames",
+                      "give --batch=B");
+    asked = std::max<int64_t>(1, std::llround(double(askedFrames) / each));
+  }
+  if (asked < 1)
     return badUsage("--batch", "the model has no positive tts.batch",
                     "give --batch=B");
-  return set(batch);
+  return set(asked);
 }
 
 llvm::Error BatchSetting::set(int64_t batch) {
   changes.clear();
+  Builder b(module.getContext());
   if (ownBatch)
     module->setAttr(kBatchAttr, ownBatch);
   if (ownRate)
     module->setAttr(kRateAttr, ownRate);
   ModuleSettings settings(module, changes);
-  settings.set(kBatchAttr,
-               Builder(module.getContext()).getI64IntegerAttr(batch));
+  if (askedFrames > 0) {
+    int64_t frames = std::max<int64_t>(
+        1, std::llround(double(askedFrames) * double(batch) / double(asked)));
+    module->setAttr(kBatchAttr, b.getI64IntegerAttr(batch));
+    if (!ownFrames || ownFrames.getInt() != frames)
+      changes.push_back(llvm::formatv(
+          "batch of {0} frames, about {1} utterances, instead of the model's "
+          "{2}",
+          frames, batch,
+          ownFrames ? llvm::formatv("{0} frames", ownFrames.getInt()).str()
+                    : textOf(ownBatch)));
+    module->setAttr(kBatchFramesAttr, b.getI64IntegerAttr(frames));
+  } else {
+    module->removeAttr(kBatchFramesAttr);
+    settings.set(kBatchAttr, b.getI64IntegerAttr(batch));
+  }
   return scaleRate(settings);
 }
 

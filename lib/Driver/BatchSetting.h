@@ -24,25 +24,32 @@ private:
   std::vector<std::string> &changes;
 };
 
-/// The batch of a module, and its rate, which --lr-scale makes follow it. May
-/// be set again: what counts as changed is measured against the model's own.
+/// The batch of a module, in utterances or in frames, and its rate, which
+/// --lr-scale makes follow it. May be set again: what counts as changed is
+/// measured against the model's own.
 class BatchSetting {
 public:
   /// Reads the model's own.
   BatchSetting(mlir::ModuleOp module, const PlanningFlags &flags);
 
-  /// The flag's, or the model's own.
-  llvm::Error set();
+  /// The flag's, or the model's own. Frames are as many utterances as the mean
+  /// one (0: of full buckets) has room for in them.
+  llvm::Error set(double framesOfUtterance);
+  /// So many utterances; of frames as many less.
   llvm::Error set(int64_t batch);
   int64_t get() const;
+  /// 0: it is counted in utterances.
+  int64_t getFrames() const;
   llvm::ArrayRef<std::string> getChanges() const { return changes; }
 
 private:
   llvm::Error scaleRate(ModuleSettings &settings);
+  double framesOfBuckets() const;
 
   mlir::ModuleOp module;
   const PlanningFlags &flags;
-  mlir::IntegerAttr ownBatch;
+  mlir::IntegerAttr ownBatch, ownFrames;
+  int64_t asked = 0, askedFrames = 0;
   mlir::FloatAttr ownRate;
   std::vector<std::string> changes;
 };

@@ -242,8 +242,8 @@ Object experimentJson(Compilation &compilation) {
       {"parameters", countParameters(*compilation.getPlan().role().lowered)},
       {"batch", getBatch(compilation)}};
   for (StringRef name :
-       {"lr", "warmup", "schedule", "weight_decay", "optimizer", "grad_clip",
-        "features_hash", "corpus_hash"})
+       {"batch_frames", "lr", "warmup", "schedule", "weight_decay", "optimizer",
+        "grad_clip", "features_hash", "corpus_hash"})
     experiment[name] = valueOf(module->getAttr(("tts." + name).str()));
   experiment["ema"] = valueOf(module->getAttr(kEmaDecayAttr));
   return experiment;
@@ -279,6 +279,8 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"smallest_budget_bytes", plan.smallestBudget},
       {"ranks", request.ranks},
       {"batch", getBatch(compilation)},
+      {"batch_frames",
+       valueOf(compilation.getModule()->getAttr(kBatchFramesAttr))},
       {"batch_per_rank", plan.batch},
       {"exchange",
        Object{
@@ -350,6 +352,8 @@ void tts::completeManifest(Compilation &compilation, size_t index) {
   manifest.set("version", integer(1));
   manifest.set("tool", b.getStringAttr(kToolVersion));
   manifest.set("batch", integer(getBatch(compilation)));
+  if (Attribute frames = ofModule(kBatchFramesAttr))
+    manifest.set("batch_frames", frames);
   manifest.set("threads", integer(request.threads));
   manifest.set("ranks", integer(request.ranks));
   if (request.deterministic)

@@ -44,9 +44,9 @@ llvm::Error Compilation::load(StringRef file) {
   if (auto error = flags.check())
     return error;
   batch.emplace(*module, flags);
-  if (auto error = batch->set())
-    return error;
   if (auto error = applyFlags(*module, flags, request, changes))
+    return error;
+  if (auto error = batch->set(request.framesOfUtterance))
     return error;
   return readRequest(*module, flags, request);
 }
@@ -156,6 +156,14 @@ llvm::Error Compilation::plan() {
   if (int64_t stages = request.stages.value_or(1); stages > 1)
     if (auto refusal = findStageRefusal(*module, request, stages))
       return badUsage("--pipeline", refusal->what, refusal->todo);
+  Operation *whole = findWholeBatchOp(*module);
+  if (batch->getFrames() && (whole || request.optimizerInBackward != "none"))
+    return badUsage("--batch-frames",
+                    "the number of utterances varies, but " +
+                        (whole ? "'" + getStableName(whole->getLoc()) + "'"
+                               : "--optimizer-in-backward") +
+                        " needs an update in one micro-batch",
+                    "give --batch=B");
   TimingScope planning = timing.nest("plan");
   request.timing = &planning;
   if (flags.explain)

@@ -10,6 +10,15 @@
 using namespace llvm;
 using namespace tts;
 
+double Corpus::meanFrames() const {
+  double frames = 0, count = 0;
+  for (const Lengths &lengths : histogram) {
+    frames += double(lengths.frames) * lengths.count;
+    count += lengths.count;
+  }
+  return count > 0 ? frames / count : 0;
+}
+
 SmallVector<double> Corpus::shares(ArrayRef<Dims> buckets,
                                    int64_t &outside) const {
   SmallVector<double> counts(buckets.size(), 0);

@@ -27,6 +27,8 @@ struct Corpus {
   };
   std::vector<Lengths> histogram;
 
+  /// Of an utterance of the training split.
+  double meanFrames() const;
   /// The part of the utterances whose first bucket that holds them is each
   /// one; `outside` counts those that no bucket holds.
   llvm::SmallVector<double> shares(llvm::ArrayRef<Dims> buckets,

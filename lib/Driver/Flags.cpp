@@ -261,7 +261,7 @@ Error PlanningFlags::check() const {
       optimizer != "sgd")
     return badUsage("--optimizer", "'" + optimizer + "' is not supported",
                     "use adamw or sgd");
-  const cl::Option *unbuilt[] = {&gpuArch, &batchFrames};
+  const cl::Option *unbuilt[] = {&gpuArch};
   for (const cl::Option *flag : unbuilt)
     if (flag->getNumOccurrences())
       return badUsage("--" + flag->ArgStr, "is not supported yet",
@@ -271,11 +271,15 @@ Error PlanningFlags::check() const {
       (StringRef(pipeline).getAsInteger(10, stages) || stages < 1))
     return badUsage("--pipeline", "'" + pipeline + "' is no number of stages",
                     "use auto, none or a number that divides --ranks");
-  const cl::opt<int64_t> *positive[] = {&threads, &ranks, &batch, &lrBaseBatch};
+  const cl::opt<int64_t> *positive[] = {&threads, &ranks, &batch, &batchFrames,
+                                        &lrBaseBatch};
   for (const cl::opt<int64_t> *flag : positive)
     if (flag->getNumOccurrences() && *flag < 1)
       return badUsage("--" + flag->ArgStr, "is less than 1",
                       "give a positive number");
+  if (batch.getNumOccurrences() && batchFrames.getNumOccurrences())
+    return badUsage("--batch-frames", "--batch says it in utterances",
+                    "give one of them");
   if (ranks > kMostPlannedRanks)
     return badUsage("--ranks", formatv("{0} ranks are too many", ranks),
                     formatv("use at most {0}", kMostPlannedRanks));

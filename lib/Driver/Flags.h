@@ -51,6 +51,10 @@ struct PlanningFlags {
   llvm::Error check() const;
 };
 
+/// On a module whose updates are counted in frames: how many; its batch is what
+/// that is in utterances, on average.
+inline constexpr llvm::StringLiteral kBatchFramesAttr = "tts.batch_frames";
+
 /// On a module whose rate was scaled by its batch: the rule.
 inline constexpr llvm::StringLiteral kLrScaleAttr = "tts.lr_scale";
 

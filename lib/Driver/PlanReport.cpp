@@ -112,6 +112,8 @@ void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
      << ", " << request.threads << " threads, " << ranksText(plan) << ", "
      << plan.plan.getPrecision().getValue() << "\n";
   os << "  batch " << getBatch(compilation);
+  if (auto frames = module->getAttrOfType<IntegerAttr>(kBatchFramesAttr))
+    os << llvm::formatv(" on average, {0} frames", frames.getInt());
   if (plan.exchange.ranks > plan.stages.count)
     os << " (" << plan.batch << " a "
        << (plan.stages.count > 1 ? "replica" : "rank") << ")";

@@ -140,7 +140,7 @@ void Candidates::readSettings(const StepMeasure &shared) {
   // The loader holds one update and fetches the next.
   settings.overheadBytes =
       request.hardware.processBytes + exchange.bufferBytes +
-      2 * mostOfRank(batch * settings.groups, exchange.ranks) * hostBytes;
+      hostUtterances(batch * settings.groups, exchange.ranks) * hostBytes;
   for (auto &state : states)
     settings.persistentBytes += state.second;
   settings.classes = shared.live.classes;

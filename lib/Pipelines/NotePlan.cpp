@@ -58,7 +58,9 @@ void tts::notePlan(ModuleOp module, const PlanRequest &request,
     module->setAttr(kStageStartsAttr, result.stages.starts);
 }
 
-int64_t tts::mostOfRank(int64_t share, int64_t ranks) { return share * ranks; }
+int64_t tts::hostUtterances(int64_t share, int64_t ranks) {
+  return 2 * share + (ranks > 1);
+}
 
 int64_t tts::shareOfBatch(int64_t batch, int64_t ranks) {
   return llvm::divideCeil(batch, ranks);

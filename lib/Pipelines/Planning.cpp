@@ -312,7 +312,7 @@ LogicalResult Planner::finish(PlanResult &result) {
   role.lowered = std::move(program);
   role.measure = std::move(measure);
   role.hostBufferBytes =
-      2 * mostOfRank(batch * request.groupsOfRank(), request.ranks) *
+      hostUtterances(batch * request.groupsOfRank(), request.ranks) *
       *std::max_element(role.measure.hostBytes.begin(),
                         role.measure.hostBytes.end());
   const auto &classes = role.measure.live.classes;

@@ -225,7 +225,7 @@ LogicalResult StagePlanner::lowerStage(Trial &trial, int64_t stage) {
   if (failed(runPhases(lowered, Phase::Partition, Phase::Memory, options)))
     return failure();
   role.measure = measureStep(lowered, request.hardware, request.threads);
-  role.hostBufferBytes = 2 * mostOfRank(batchOfReplica, replicas) *
+  role.hostBufferBytes = hostUtterances(batchOfReplica, replicas) *
                          *llvm::max_element(role.measure.hostBytes);
   role.overheadBytes = request.hardware.processBytes +
                        request.hardware.collectiveBytes(request.ranks) +

@@ -179,6 +179,63 @@ def test_uneven_shares_neither_hang_nor_lose(train, make_corpus, launch, shard_c
     assert read.count(0) == max(0, 4 - shard_count), read
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_batch_of_frames_is_the_same_on_any_ranks(train, launch, tmp_path, ranks):
+    """As many utterances as reach 40 frames, in the stream's order, across epochs, dropping none."""
+    few = {"TOY_BATCH_FRAMES": "40", "TOY_BATCH": "5"}
+    flags = ("--steps=20", "--eval-every=10")
+    order = tmp_path / "order.jsonl"
+    assert train("--steps=20", f"--dump-order={order}", env=few, log="order").code == 0
+    updates = [json.loads(line) for line in order.read_text().splitlines()]
+    alone = train(*flags, env=few)
+    assert alone.code == 0 and len(alone.updates) == 20, alone.err
+    counts = [sum(len(m["utterances"]) for m in update["micro_batches"]) for update in updates]
+    assert [u["utterances"] for u in alone.updates] == counts and len(set(counts)) > 2
+    assert all(40 <= u["frames"] < 40 + 16 for u in alone.updates)
+    # Two epochs of 30 utterances hold each twice.
+    seen = [u for update in updates for m in update["micro_batches"] for u in m["utterances"]]
+    assert sum(counts) > 70 and all(seen.count(u) >= 2 for u in set(seen)) and len(set(seen)) == 30
+    assert alone.lines[-1]["experiment"]["batch_frames"] == 40 and "batch" not in alone.lines[-1]["experiment"]
+    if ranks == 1:
+        return
+    together = launch(ranks, *flags, env=few).wait()
+    assert together.code == 0, together.err
+    assert together.lines[-1]["experiment"] == alone.lines[-1]["experiment"]
+    for one, many in zip(alone.lines[:-1], together.lines[:-1], strict=True):
+        assert many["utterances"] == one["utterances"] and many.get("frames") == one.get("frames")
+        for key in {"loss", "val_loss"} & set(one):
+            assert many[key] == pytest.approx(one[key], rel=1e-6)
+    assert all(rank["large_allocations_after_start"] == 0 for rank in together.lines[-1]["ranks"])
+
+
+def test_a_share_of_the_buffer_is_enough_where_one_rank_gets_more(train, make_corpus, launch):
+    """Two shards, four ranks: two of them have all of every update, twice their share, and read what does not fit late."""
+    few = make_corpus([16] * 24, name="few", shard_count=2)
+    flags = ("--steps=18", "--eval-every=9")
+    alone = train(*flags, data=few.folder)
+    # An utterance takes 64 bytes of phones and 128 of mel; the share is 1 of 4, of two updates, and one comes late.
+    together = launch(4, *flags, data=few.folder, env={"TOY_HOST_BUFFER": str((2 * 1 + 1) * 192)}).wait()
+    assert alone.code == together.code == 0, together.err
+    for one, many in zip(alone.lines[:-1], together.lines[:-1], strict=True):
+        for key in {"loss", "val_loss"} & set(one):
+            assert many[key] == pytest.approx(one[key], rel=1e-6)
+    less = launch(4, "--steps=1", data=few.folder, env={"TOY_HOST_BUFFER": "256"}, name="less", recovery=False).wait()
+    assert less.code in (4, 7) and "host bytes, 256 are planned" in less.err, less.err
+
+
+def test_ranks_of_one_machine_must_find_their_memory_together(train, launch):
+    available = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
+    most = {"TOY_PEAK": str(0.7 * 1024 * int(available[1]))}
+    assert train("--steps=1", env=most).code == 0
+    done = launch(2, "--steps=1", env=most).wait()
+    assert re.search(
+        r"error: rank \d: memory: the plans of the 2 ranks in this (machine|control group) take \d+ bytes, \d+ are free; "
+        "free memory there, start fewer ranks on it",
+        done.err,
+    ), done.err
+    assert not done.updates
+
+
 SLOW_DISK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>

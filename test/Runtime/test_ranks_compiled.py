@@ -81,6 +81,30 @@ def test_ranks_train_as_one(material, alone, ranks, flags):
     assert max(sent) - min(sent) <= 4 * 4 * 2 * (ranks - 1)
 
 
+def test_a_batch_of_frames_is_one_experiment(material):
+    """Bits of the certificate, peaks and curve of one rank and of two."""
+    flags, lines = ("--batch-frames=800", f"--buckets-from={material / 'corpus'}", "--micro-batch=4"), {}
+    for ranks in (1, 2):
+        name = f"frames{ranks}"
+        compiled = compile_model(material, BUDGET, name, f"--ranks={ranks}", *flags)
+        assert compiled.returncode == 0, compiled.stderr
+        plan_file = material / f"{name}.plan.json"
+        proof = run(TOOLS / "tts-check", plan_file, "--executable", material / name)
+        assert proof.returncode == 0, proof.stdout + proof.stderr
+        plan = json.loads(plan_file.read_text())
+        assert plan["batch_frames"] == 800 and 800 / 96 <= plan["batch"] <= 800 / 32
+        lines[ranks] = train(material, name, ranks)
+        for rank in lines[ranks][-1].get("ranks", lines[ranks][-1:]):
+            check_final_line({"final": True, **rank}, BUDGET)
+    assert lines[1][-1]["experiment"] == lines[2][-1]["experiment"]
+    for one, many in zip(lines[1][:-1], lines[2][:-1], strict=True):
+        assert one["utterances"] == many["utterances"]
+        for key in {"loss", "val_loss"} & set(one):
+            assert many[key] == pytest.approx(one[key], rel=1e-6)
+        if "frames" in one:
+            assert 800 <= one["frames"] == many["frames"] < 800 + 96
+
+
 @pytest.mark.parametrize("flags", [(), ("--precision=bf16", "--remat=full")], ids=["fp32", "bf16-remat"])
 def test_deterministic_is_equal_to_the_bit(material, flags):
     """Dropout on, accumulation of two kinds of buckets: losses, norms, validation and weights of 1, 2 and 4 ranks."""

@@ -172,6 +172,37 @@ def test_the_trace_knows_every_update(train, tmp_path):
     assert other["utterances"] == whole["utterances"] and other["rates"] != whole["rates"]
 
 
+def test_a_batch_of_frames_resumes_to_the_bit(train, tmp_path):
+    few = {"TOY_BATCH_FRAMES": "40", "TOY_BATCH": "5"}
+    assert train("--steps=9", f"--checkpoint-dir={tmp_path / 'w'}", env=few).code == 0
+    assert train("--steps=4", f"--checkpoint-dir={tmp_path / 'c'}", env=few).code == 0
+    assert train("--steps=9", "--resume", f"--checkpoint-dir={tmp_path / 'c'}", env=few).code == 0
+    for file in (tmp_path / "w" / "step-00000009").iterdir():
+        assert file.read_bytes() == (tmp_path / "c" / "step-00000009" / file.name).read_bytes(), file.name
+    other = train("--steps=10", "--resume", f"--checkpoint-dir={tmp_path / 'c'}", env={**few, "TOY_BATCH_FRAMES": "50"})
+    assert "another experiment from update 10 on: batch_frames 50 instead of 40" in other.err
+
+
+def test_the_test_split_is_evaluated_and_never_trained_on(train, corpus, tmp_path):
+    kept = f"--checkpoint-dir={tmp_path / 'c'}"
+    assert train("--steps=2", kept).code == 0
+    evaluate = ("--evaluate", f"--resume={tmp_path / 'c'}")
+    train(*evaluate, "--split=test").refused(1, "it has no split 'test'")
+    rows = {f"x{i}": corpus.utterances[f"v{i:04d}"] for i in range(3)}
+    corpus.utterances |= rows
+    manifest = json.loads((corpus.folder / "manifest.json").read_text())
+    manifest["splits"]["test"] = corpus._write("test", list(rows), 4)
+    (corpus.folder / "manifest.json").write_text(json.dumps(manifest))
+    tested = train(*evaluate, "--split=test", log="tested")
+    assert tested.code == 0 and [v["utterances"] for v in tested.validations] == [3], tested.err
+    assert train(*evaluate, log="validated").validations[0]["utterances"] == len(corpus.validation)
+    train("--steps=3", "--split=test").refused(2, "--split: needs --evaluate")
+    # One that is trained on, too, is refused by name.
+    manifest["splits"]["test"] = corpus._write("test", ["t0003"], 4)
+    (corpus.folder / "manifest.json").write_text(json.dumps(manifest))
+    train("--steps=1").refused(1, "listed twice: t0003 (train and test)")
+
+
 def test_corpus_hash_is_that_of_the_headers(train, corpus):
     splits = json.loads((corpus.folder / "manifest.json").read_text())["splits"]
     expected = 0xCBF29CE484222325

@@ -40,6 +40,8 @@ struct PlanRequest {
   /// Stages of a pipeline that the ranks are divided into; without it several
   /// only where nothing else fits.
   std::optional<int64_t> stages;
+  /// Frames of an utterance, on average; 0: not known.
+  double framesOfUtterance = 0;
   /// Of the utterances, one per bucket; equal when empty.
   llvm::SmallVector<double> bucketShares;
   /// To be answered besides, whatever the hardware offers.
@@ -140,9 +142,9 @@ void notePlan(mlir::ModuleOp module, const PlanRequest &request,
 /// A rank's part of the batch, the largest where they differ.
 int64_t shareOfBatch(int64_t batch, int64_t ranks);
 
-/// The most utterances of one update that a rank may get, whose shards last
-/// longer than the others' at an epoch's end: all of them.
-int64_t mostOfRank(int64_t share, int64_t ranks);
+/// Utterances that a rank's loader has room for: its share of one update and of
+/// the next; of several ranks one more, for where it gets more than its share.
+int64_t hostUtterances(int64_t share, int64_t ranks);
 
 /// One line: smallest feasible budget, what binds, the cheapest way out.
 std::string explainInfeasible(const PlanResult &result);

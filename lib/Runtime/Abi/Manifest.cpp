@@ -193,9 +193,10 @@ Manifest::Manifest(std::string_view text, uint64_t arenaBytes, int rank)
     if (json.at("version").get<int>() != 1)
       damaged("version " + json["version"].dump() + " is not 1");
     batch = json.at("batch").get<int64_t>();
+    batchFrames = json.value("batch_frames", int64_t(0));
     threads = json.at("threads").get<int>();
     ranks = json.value("ranks", 1);
-    if (batch < 1 || threads < 1 || ranks < 1)
+    if (batchFrames < 0 || batch < 1 || threads < 1 || ranks < 1)
       damaged("batch, threads and ranks must be at least 1");
     roleOfRank = json.value("role_of_rank", std::vector<uint32_t>());
     if (json.contains("stages"))

@@ -126,6 +126,9 @@ struct Manifest {
   const Tensor *scalar(const std::string &name) const;
 
   int64_t batch = 0; ///< utterances of an update, over all ranks
+  /// An update is as many utterances as reach so many frames, and `batch` what
+  /// that is on average; 0: always `batch`.
+  int64_t batchFrames = 0;
   int threads = 1, ranks = 1, rank = 0;
   /// Which of the executable's tables each rank runs; empty where it has one.
   std::vector<uint32_t> roleOfRank;

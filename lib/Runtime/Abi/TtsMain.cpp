@@ -6,6 +6,7 @@
 
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Collectives/World.h"
+#include "Runtime/Memory/FreeMemory.h"
 #include "Runtime/Memory/Machine.h"
 #include "Runtime/Train/Infer.h"
 #include "Runtime/Train/Signals.h"
@@ -67,6 +68,20 @@ const TtsRole &findRole(const Manifest &first, const Launch &launch) {
   return tts_roles[first.roleOfRank[size_t(launch.rank)]];
 }
 
+/// Ranks of one machine share its memory. All have come together and none has
+/// committed its own yet; nobody passes before everyone has looked.
+void checkMemoryOfRanks(const Manifest &manifest, World &world) {
+  uint64_t ofMachine = freeOfMachine(), ofGroup = freeOfGroups();
+  auto own = MemoryShare::own(manifest.peakBytes).numbers();
+  const double *all = world.gather(own.data(), own.size());
+  std::string lack = findLack(all, size_t(world.ranks()), size_t(world.rank()),
+                              ofMachine, ofGroup);
+  if (!lack.empty())
+    throw Error(Exit::Refused, "memory", lack,
+                "free memory there, start fewer ranks on it or recompile with "
+                "a smaller --memory-budget");
+}
+
 void joinWorld(const Manifest &manifest, const Launch &launch, World &world) {
   if (launch.ranks == 1)
     return;
@@ -106,6 +121,8 @@ void run(int argc, char **argv, World &world) {
   Manifest manifest(table.manifest(), table.arenaBytes());
   checkMemory(manifest);
   joinWorld(manifest, launch, world);
+  if (world.ranks() > 1)
+    checkMemoryOfRanks(manifest, world);
   catchInterrupts();
   Run(options, role.table, role.kernels, world).run();
 }

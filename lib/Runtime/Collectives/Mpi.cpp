@@ -120,12 +120,15 @@ void *Watch::enter(void *self) {
 
 void Watch::work() {
   constexpr useconds_t pause = 20000;
-  constexpr int pausesPerBeat = 20;
+  constexpr std::chrono::milliseconds perBeat(400);
   own = ownProcess();
   isNamed = true;
-  Clock::time_point last = Clock::now();
-  for (int i = 0; !stopping; ++i) {
-    bool isTime = i % pausesPerBeat == 0;
+  Clock::time_point last = Clock::now(), lastBeat = last - perBeat;
+  while (!stopping) {
+    // By the clock: one that is rarely let run must not beat rarely, too.
+    bool isTime = Clock::now() - lastBeat >= perBeat;
+    if (isTime)
+      lastBeat = Clock::now();
     listen();
     tell(isTime);
     if (isTime && areIntroduced)

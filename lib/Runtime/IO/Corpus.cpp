@@ -93,8 +93,10 @@ std::unordered_map<std::string, uint32_t> crcsOf(const File &file,
 
 } // namespace
 
-Corpus::Corpus(const std::string &directory) : directory(directory) {
+Corpus::Corpus(const std::string &directory, const std::string &evaluated)
+    : directory(directory) {
   std::vector<Split> others;
+  validation.name = evaluated;
   readManifest(others);
   for (Split *split : {&train, &validation}) {
     split->first = size();
@@ -147,7 +149,9 @@ void Corpus::readManifest(std::vector<Split> &others) {
       inputs.push_back(std::move(input));
     }
     train = splitOf("train", json.at("splits").at("train"));
-    validation.name = "validation";
+    if (validation.name != "validation" &&
+        !json["splits"].contains(validation.name))
+      bad(path, "it has no split '" + validation.name + "'");
     for (const auto &[name, split] : json["splits"].items())
       if (name == validation.name)
         validation = splitOf(name, split);

@@ -45,7 +45,9 @@ struct Split {
 class Corpus {
 public:
   /// Reads the index; throws Exit::BadInput for anything missing or damaged.
-  explicit Corpus(const std::string &directory);
+  /// `evaluated` is the split that stands in for validation.
+  explicit Corpus(const std::string &directory,
+                  const std::string &evaluated = "validation");
 
   uint32_t size() const { return uint32_t(shardOf.size()); }
   std::string id(uint32_t utterance) const;

@@ -48,16 +48,39 @@ uint64_t hostBytesOf(const Corpus &corpus, const Inputs &inputs, uint32_t u) {
   return bytes;
 }
 
+/// The shortest of the training split, each as often as one update may hold it,
+/// until they reach the frames of a batch.
+size_t countMost(const Corpus &corpus, const Manifest &manifest) {
+  if (manifest.batchFrames == 0)
+    return size_t(manifest.batch);
+  std::vector<uint64_t> frames;
+  uint64_t wanted = uint64_t(manifest.batchFrames), all = 0;
+  for (uint32_t u = corpus.train.first; u < corpus.train.end; ++u) {
+    frames.push_back(uint64_t(corpus.extent(u, corpus.frames)));
+    all += frames.back();
+  }
+  if (all == 0)
+    throw Error(Exit::BadInput, corpus.directory, "no utterance has a frame",
+                "prepare it again");
+  std::sort(frames.begin(), frames.end());
+  uint64_t repeats = wanted / all + 2, sum = 0;
+  size_t count = 0;
+  for (uint64_t each : frames)
+    for (uint64_t i = 0; i < repeats && sum < wanted; ++i, ++count)
+      sum += each;
+  return std::max(count, size_t(manifest.batch));
+}
+
 } // namespace
 
 Loader::Loader(const Corpus &corpus, const Manifest &manifest, uint64_t seed,
                DataPosition start, Share share)
     : corpus(corpus), manifest(manifest), inputs(corpus, manifest),
-      bucketOf(inputs.assignBuckets()),
+      bucketOf(inputs.assignBuckets()), share(share),
       groups(groupsOf(share, manifest.groups)),
+      most(countMost(corpus, manifest)),
       order(corpus.train.shardSizes, corpus.train.first, seed),
-      batches(bucketShapes(manifest), size_t(manifest.batch)),
-      batchesOfCaller(batches) {
+      batches(bucketShapes(manifest), most), batchesOfCaller(batches) {
   findValidation(seed);
   order.seek(start);
   allocate();
@@ -89,45 +112,63 @@ Loader::~Loader() {
     pthread_join(thread, nullptr);
   }
   if (host)
-    munmap(host, 2 * halfBytes);
+    munmap(host, hostBytes());
+}
+
+/// The longest utterances in a rank's share of one update; where that crosses
+/// into the next epoch it may hold an utterance twice, in a small corpus more
+/// often.
+uint64_t Loader::worstBytes(uint64_t &largestInput) const {
+  size_t batch = size_t(manifest.batch);
+  std::vector<uint64_t> bytes(corpus.size());
+  for (uint32_t u = 0; u < corpus.size(); ++u) {
+    bytes[u] = hostBytesOf(corpus, inputs, u);
+    for (size_t input : inputs.taken())
+      largestInput = std::max(
+          largestInput, aligned(corpus.inputBytes(u, corpus.inputs[input])));
+  }
+  std::sort(bytes.rbegin(), bytes.rend());
+  size_t repeats = batch / bytes.size() + 2;
+  uint64_t worst = 0;
+  for (size_t i = 0; i < (batch + share.ranks - 1) / share.ranks; ++i)
+    worst += bytes[std::min(i / repeats, bytes.size() - 1)];
+  return worst;
 }
 
 void Loader::allocate() {
-  size_t batch = size_t(manifest.batch);
-  std::vector<uint64_t> bytes(corpus.size());
-  for (uint32_t u = 0; u < corpus.size(); ++u)
-    bytes[u] = hostBytesOf(corpus, inputs, u);
-  std::sort(bytes.rbegin(), bytes.rend());
-  // The longest utterances in one update; where it crosses into the next epoch
-  // it may hold an utterance twice, in a small corpus more often.
-  size_t repeats = batch / bytes.size() + 2;
-  uint64_t worst = 0;
-  for (size_t i = 0; i < batch; ++i)
-    worst += bytes[std::min(i / repeats, bytes.size() - 1)];
-  halfBytes = manifest.hostBufferBytes ? manifest.hostBufferBytes / 2 : worst;
-  if (worst > halfBytes)
+  uint64_t largestInput = 0, worst = worstBytes(largestInput);
+  uint64_t planned = manifest.hostBufferBytes;
+  if (share.ranks > 1 || manifest.batchFrames)
+    lateBytes = largestInput;
+  halfBytes = planned == 0          ? worst
+              : planned > lateBytes ? (planned - lateBytes) / 2
+                                    : 0;
+  halfBytes -= halfBytes % hostAlignment;
+  bool isEnough = manifest.batchFrames ? planned == 0 || planned > lateBytes
+                                       : worst <= halfBytes;
+  if (!isEnough)
     throw Error(Exit::Refused, "loader",
                 "an update of the longest utterances takes " +
-                    std::to_string(2 * worst) + " host bytes, " +
-                    std::to_string(manifest.hostBufferBytes) + " are planned",
+                    std::to_string(2 * worst + lateBytes) + " host bytes, " +
+                    std::to_string(planned) + " are planned",
                 "recompile with --buckets-from this corpus");
-  halfBytes = std::max<uint64_t>(aligned(halfBytes), hostAlignment);
-  void *map = mmap(nullptr, 2 * halfBytes, PROT_READ | PROT_WRITE,
+  halfBytes = std::max(halfBytes, hostAlignment);
+  void *map = mmap(nullptr, hostBytes(), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED)
     throw Error(Exit::Refused, "loader",
-                std::to_string(2 * halfBytes) +
+                std::to_string(hostBytes()) +
                     " bytes of host memory cannot be had (" +
                     std::strerror(errno) + ")",
                 "free memory or recompile with a smaller --memory-budget");
   host = static_cast<char *>(map);
-  std::memset(host, 0, 2 * halfBytes);
-  taken.resize(batch);
+  std::memset(host, 0, hostBytes());
+  taken.reserve(most);
   for (int i = 0; i < 2; ++i) {
-    slots[i].utterances.reserve(batch);
-    slots[i].microBatches.reserve(batch + manifest.buckets.size());
+    slots[i].utterances.reserve(most);
+    slots[i].microBatches.reserve(most + manifest.buckets.size());
     slots[i].groupEnds.reserve(groups.size());
-    slots[i].data.reserve(batch * inputs.taken().size());
+    slots[i].data.reserve(most * inputs.taken().size());
     slots[i].buffer = host + uint64_t(i) * halfBytes;
   }
 }
@@ -137,9 +178,13 @@ void Loader::readAll(HostBatch &batch) {
   char *to = batch.buffer;
   for (uint32_t u : batch.utterances)
     for (size_t input : inputs.taken()) {
+      uint64_t bytes = aligned(corpus.inputBytes(u, corpus.inputs[input]));
+      bool fits = bytes <= uint64_t(batch.buffer + halfBytes - to);
+      batch.data.push_back(fits ? to : nullptr);
+      if (!fits)
+        continue;
       corpus.read(u, input, to);
-      batch.data.push_back(to);
-      to += aligned(corpus.inputBytes(u, corpus.inputs[input]));
+      to += bytes;
     }
   batch.frames = batch.paddedFrames = 0;
   for (uint32_t u : batch.utterances)
@@ -151,11 +196,27 @@ void Loader::readAll(HostBatch &batch) {
   }
 }
 
+/// The stream's next ones: a number of them, or as many as reach the frames.
+void Loader::takeUpdate() {
+  if (manifest.batchFrames == 0) {
+    taken.resize(size_t(manifest.batch));
+    return order.take(taken.data(), taken.size());
+  }
+  taken.clear();
+  for (int64_t frames = 0; frames < manifest.batchFrames;) {
+    uint32_t next;
+    order.take(&next, 1);
+    taken.push_back(next);
+    frames += corpus.extent(next, corpus.frames);
+  }
+}
+
 void Loader::plan(HostBatch &batch) {
   DataPosition before = order.position();
   bool turned = before.taken == corpus.train.size();
   batch.epoch = before.epoch + (turned ? 1 : 0);
-  order.take(taken.data(), taken.size());
+  takeUpdate();
+  batch.total = taken.size();
   batch.after = order.position();
   batch.checksum = crc32(taken.data(), taken.size() * sizeof(taken[0]));
   batch.utterances.clear();
@@ -233,8 +294,16 @@ void Loader::fill(const HostBatch &batch, size_t i, const Arena &arena) const {
   const MicroBatch &micro = batch.microBatches[i];
   size_t taken = inputs.taken().size();
   inputs.fill(arena, micro.bucket, batch.utterances.data() + micro.first,
-              micro.count, [&](uint32_t slot, size_t t) {
-                return batch.data[(micro.first + slot) * taken + t];
+              micro.count, [&](uint32_t slot, size_t t) -> const char * {
+                const char *data = batch.data[(micro.first + slot) * taken + t];
+                if (data)
+                  return data;
+                // Copied from there before the next one is asked for.
+                char *room = host + 2 * halfBytes;
+                corpus.read(batch.utterances[micro.first + slot],
+                            inputs.taken()[t], room);
+                ++late;
+                return room;
               });
 }
 

@@ -2,7 +2,9 @@
 //
 // Two host buffers, committed at start: the caller works on one, a thread fills
 // the other with the utterances of the update to come. Validation borrows the
-// caller's buffer between updates.
+// caller's buffer between updates. Each holds a rank's share of an update;
+// where it gets more, because the others' shards have ended before its own,
+// what does not fit is read when its micro-batch is filled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +28,8 @@ struct HostBatch {
   std::vector<uint32_t> utterances;     ///< by micro-batch
   std::vector<MicroBatch> microBatches; ///< group by group
   std::vector<size_t> groupEnds;        ///< in microBatches
-  std::vector<const char *> data;       ///< utterances × Inputs::taken()
+  std::vector<const char *> data; ///< utterances × taken(); or null: late
+  uint64_t total = 0;             ///< utterances, of all shares
   uint64_t frames = 0, paddedFrames = 0;
   uint64_t epoch = 0;     ///< of its first utterance
   uint32_t checksum = 0;  ///< of the update's utterances, of all shares
@@ -59,10 +62,16 @@ public:
     return validationOrder;
   }
   const std::vector<uint8_t> &buckets() const { return bucketOf; }
-  uint64_t hostBytes() const { return 2 * halfBytes; }
+  uint64_t hostBytes() const { return 2 * halfBytes + lateBytes; }
+  /// The most utterances of one update.
+  size_t mostUtterances() const { return most; }
+  /// Tensors that were read when their micro-batch was filled.
+  uint64_t lateReads() const { return late; }
 
 private:
   void allocate();
+  uint64_t worstBytes(uint64_t &largestInput) const;
+  void takeUpdate();
   void findValidation(uint64_t seed);
   void plan(HostBatch &batch);
   void cut(Batches &batches, HostBatch &batch, size_t first) const;
@@ -75,13 +84,16 @@ private:
   Inputs inputs;
   std::vector<uint8_t> bucketOf; ///< per utterance
   std::vector<std::vector<uint32_t>> validationOrder;
+  Share share;
   std::vector<Share> groups;
+  size_t most;
   Order order;
   std::vector<uint32_t> taken; ///< an update's utterances, of all shares
   Batches batches;             ///< the thread's
   Batches batchesOfCaller;
-  char *host = nullptr;
-  uint64_t halfBytes = 0;
+  char *host = nullptr; ///< two halves, and room for one tensor that comes late
+  uint64_t halfBytes = 0, lateBytes = 0;
+  mutable uint64_t late = 0;
   HostBatch slots[2];
   int mine = 0; ///< the slot the caller works on
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Memory/Machine.h"
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -121,15 +122,28 @@ uint64_t machineId() {
   return std::hash<std::string>()(text);
 }
 
-uint64_t availableMemory() {
+uint64_t groupId() {
+  char text[4096], link[64] = "";
+  readSmall("/proc/self/cgroup", text);
+  // Containers may all call their own group "/".
+  ssize_t n = readlink("/proc/self/ns/cgroup", link, sizeof(link));
+  std::string key(link, n > 0 ? size_t(n) : 0);
+  return machineId() ^ std::hash<std::string>()(key + text);
+}
+
+uint64_t freeOfMachine() {
   char text[4096];
   readSmall("/proc/meminfo", text);
-  uint64_t available = field(text, "MemAvailable:", unlimited);
-  for (const GroupFiles &files : versions) {
-    uint64_t leaves = groupsLeave(files);
-    available = leaves < available ? leaves : available;
-  }
-  return available;
+  return field(text, "MemAvailable:", unlimited);
 }
+
+uint64_t freeOfGroups() {
+  uint64_t least = unlimited;
+  for (const GroupFiles &files : versions)
+    least = std::min(least, groupsLeave(files));
+  return least;
+}
+
+uint64_t availableMemory() { return std::min(freeOfMachine(), freeOfGroups()); }
 
 } // namespace tts::rt

@@ -23,10 +23,15 @@ double secondsSinceStart();
 
 /// The same number for all that runs on this machine since it started.
 uint64_t machineId();
+/// The same for all in this process's control group.
+uint64_t groupId();
 
 /// Bytes this process can still commit: free memory of the machine, or what
 /// its control groups leave, whichever is less.
 uint64_t availableMemory();
+/// Each by itself; without a limit a group leaves all there are.
+uint64_t freeOfMachine();
+uint64_t freeOfGroups();
 
 } // namespace tts::rt
 

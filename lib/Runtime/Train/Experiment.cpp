@@ -18,6 +18,10 @@ Experiment::Experiment(const Manifest &manifest, const Options &options) {
               {"schedule", options.schedule},
               {"weight_decay", options.weightDecay},
               {"ema", manifest.optimizer.ema}};
+  if (manifest.batchFrames) { // the number of utterances is what comes of it
+    settings.erase("batch");
+    settings["batch_frames"] = manifest.batchFrames;
+  }
   if (options.schedule == "cosine") // falls to 0 there
     settings["steps"] = options.steps;
 }

@@ -77,6 +77,9 @@ CLI::Option *addFiles(CLI::App &app, Options &o) {
   app.add_flag("!--no-tensorboard", o.tensorBoard, "metrics.jsonl alone");
   app.add_flag("--evaluate", o.evaluate,
                "no training: the validation split once");
+  app.add_option("--split", o.split, "with --evaluate: which split")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"validation", "test"}));
   app.add_option("--dump-outputs", o.dumpOutputs,
                  "with --evaluate or --infer: outputs into this safetensors "
                  "file");
@@ -111,6 +114,8 @@ void checkTogether(const Options &o) {
     usage("--dump-utterances", "needs --evaluate");
   if (!o.dumpUtterances.empty() && o.dumpOutputs.empty())
     usage("--dump-utterances", "needs --dump-outputs");
+  if (!o.evaluate && o.split != "validation")
+    usage("--split", "needs --evaluate: nothing is trained by the test split");
   if (o.evaluate && o.initFrom.empty() && !o.resume)
     usage("--evaluate", "needs weights: --init-from or --resume");
   if (!o.initFrom.empty() && o.resume)

@@ -36,6 +36,7 @@ struct Options {
   int64_t lossScaleInterval = 2000;
   double maxSeconds = 0;
   bool evaluate = false;
+  std::string split = "validation"; ///< that is evaluated
   std::string dumpOutputs;
   std::vector<std::string> dumpUtterances;
   std::string dumpOrder;

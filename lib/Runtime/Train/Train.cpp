@@ -47,7 +47,7 @@ Progress::Of progressOf(const World &world) {
 
 Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
          World &world)
-    : options(o), world(world), corpus(o.data),
+    : options(o), world(world), corpus(o.data, o.split),
       model(blob, 0, kernels, world.messages() ? &world : nullptr),
       result(model), evaluation(model), replicas(model) {
   if (world.ranks() > 1 &&
@@ -84,7 +84,7 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
   metrics = std::make_unique<Metrics>(world.isFirst() ? options.logDir : "",
                                       model.manifest, older, state.step,
                                       trains && options.tensorBoard);
-  buckets.reserve(size_t(model.manifest.batch) + model.manifest.buckets.size());
+  buckets.reserve(loader->mostUtterances() + model.manifest.buckets.size());
   if (size_t wild = model.executor.wildGemms())
     std::fprintf(stderr,
                  "warning: %zu matmuls get an implementation of oneDNN that "
@@ -222,7 +222,7 @@ void Run::oneUpdate() {
                   &result.losses,
                   lr,
                   result.gradNorm,
-                  uint64_t(model.manifest.batch),
+                  batch.total,
                   uint64_t(frames[0]),
                   uint64_t(frames[1]),
                   secondsSince(start),

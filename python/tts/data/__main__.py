@@ -55,6 +55,9 @@ def parser() -> Parser:
     synthetic.add_argument("--text", default="8-24", metavar="MIN-MAX", help="phones per utterance (default 8-24)")
     synthetic.add_argument("--frames", default="32-96", metavar="MIN-MAX", help="frames per utterance (default 32-96)")
     synthetic.add_argument("--mels", type=_whole, default=80)
+    synthetic.add_argument(
+        "--test", type=_share, default=0.0, metavar="P", help="share of a test split (default: none)"
+    )
     tokens = commands.add_parser("tokens", help="a corpus of codec tokens from a corpus of mels")
     tokens.add_argument("corpus", type=Path, help="the corpus of mels")
     tokens.add_argument("--out", type=Path, required=True, help="the corpus of tokens")

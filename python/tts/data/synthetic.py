@@ -30,12 +30,16 @@ class Range:
 
 def run(arguments: argparse.Namespace) -> None:
     text, frames = Range.parse("--text", arguments.text), Range.parse("--frames", arguments.frames)
-    manifest = synthesize(arguments.out, arguments.utterances, arguments.seed, text, frames, arguments.mels)
+    manifest = synthesize(
+        arguments.out, arguments.utterances, arguments.seed, text, frames, arguments.mels, arguments.test
+    )
     counts = ", ".join(f"{name} {split['utterances']}" for name, split in manifest["splits"].items())
     print(f"{arguments.out}: {counts} utterances")
 
 
-def synthesize(out: Path, utterances: int, seed: int, text: Range, frames: Range, mels: int = 80) -> dict:
+def synthesize(
+    out: Path, utterances: int, seed: int, text: Range, frames: Range, mels: int = 80, test: float = 0.0
+) -> dict:
     if text.high > frames.high:
         raise InputError("--text", f"up to {text.high} phones do not fit {frames.high} frames", "raise --frames")
     if utterances < 2:
@@ -45,10 +49,14 @@ def synthesize(out: Path, utterances: int, seed: int, text: Range, frames: Range
     # At least one for validation, and never all.
     share = max(_VALIDATION, 1 / utterances)
     chosen = duplicates.split([u.id for u in made], [], share)
+    left = [u.id for u in made if u.id not in chosen]
+    tested = duplicates.split(left, [], test * utterances / len(left))
     splits = {
-        "train": [u for u in made if u.id not in chosen],
+        "train": [u for u in made if u.id not in chosen | tested],
         "validation": [u for u in made if u.id in chosen],
     }
+    if test:
+        splits["test"] = [u for u in made if u.id in tested]
     return corpus.write(out, features, list(phones.SYMBOLS), splits, {"source": {"name": "synthetic", "seed": seed}})
 
 

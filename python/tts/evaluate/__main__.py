@@ -31,6 +31,7 @@ def parser() -> Parser:
     told.add_argument("--weights", type=Path, required=True, help="a checkpoint's directory or a safetensors file")
     told.add_argument("--ema", action="store_true", help="the checkpoint's moving average instead of its weights")
     told.add_argument("--corpus", type=Path, required=True, help="the corpus trained on")
+    told.add_argument("--split", choices=["validation", "test"], default="validation", help="(default validation)")
     told.add_argument("-o", "--output", type=Path, required=True, help="the JSON file to write")
     told.add_argument("--utterances", type=_count(0), default=16, help="how many are made audible (default 16)")
     told.add_argument("--rated", type=_count(0), default=6, help="how many of these get a predicted MOS (default 6)")

@@ -13,6 +13,7 @@ import numpy as np
 
 from tts.audio.features import Features
 from tts.data import corpus, duplicates, shards
+from tts.data.errors import InputError
 from tts.data.progress import Progress
 from tts.evaluate import measures, omissions, program, prosody, recordings, sounds, words
 from tts.evaluate.rows import Row
@@ -31,6 +32,7 @@ class Options:
     rated: int = 6
     jobs: int = 2
     samples: Path | None = None
+    split: str = "validation"  # or "test", which nothing was chosen by
 
 
 def evaluate(options: Options) -> dict:
@@ -38,9 +40,11 @@ def evaluate(options: Options) -> dict:
     start = time.monotonic()
     manifest = corpus.read_manifest(options.corpus)
     features = Features.from_manifest(manifest, options.corpus / "manifest.json")
-    recorded = _split(options.corpus, manifest)
+    recorded = _split(options.corpus, manifest, options.split)
     phones = {identity: tensors["phones"] for identity, tensors in recorded.items()}
-    ran = program.evaluate(options.executable, options.weights, options.ema, options.corpus, phones, features)
+    ran = program.evaluate(
+        options.executable, options.weights, options.ema, options.corpus, phones, features, options.split
+    )
     texts = recordings.transcripts(manifest, list(recorded))
     rows = {
         identity: Row(
@@ -66,7 +70,7 @@ def evaluate(options: Options) -> dict:
         "ema": options.ema,
         "corpus": str(options.corpus),
         "step": ran.step,
-        "split": "validation",
+        "split": options.split,
         "teacher_forced": True,
         **counts,
         "seconds": round(time.monotonic() - start, 1),
@@ -77,10 +81,12 @@ def evaluate(options: Options) -> dict:
     }
 
 
-def _split(folder: Path, manifest: dict) -> dict[str, dict[str, np.ndarray]]:
-    """The validation split's tensors by utterance."""
+def _split(folder: Path, manifest: dict, split: str) -> dict[str, dict[str, np.ndarray]]:
+    """The split's tensors by utterance."""
     told: dict[str, dict[str, np.ndarray]] = {}
-    for name in manifest["splits"]["validation"]["files"]:
+    if split not in manifest["splits"]:
+        raise InputError(folder / "manifest.json", f"it has no split {split}", "prepare the corpus with --test")
+    for name in manifest["splits"][split]["files"]:
         for path, tensor in shards.read(folder / name)[0].items():
             identity, _, value = path.rpartition("/")
             told.setdefault(identity, {})[value] = tensor

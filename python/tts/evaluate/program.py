@@ -1,4 +1,4 @@
-"""Runs a compiled executable on the validation split: its losses, what eval hands out, and what infer speaks."""
+"""Runs a compiled executable on the validation or test split: its losses, what eval hands out, and what infer speaks."""
 
 import json
 import subprocess
@@ -47,7 +47,13 @@ def _step(weights: Path) -> int | None:
 
 
 def evaluate(
-    executable: Path, weights: Path, averaged: bool, corpus: Path, phones: dict[str, np.ndarray], features: Features
+    executable: Path,
+    weights: Path,
+    averaged: bool,
+    corpus: Path,
+    phones: dict[str, np.ndarray],
+    features: Features,
+    split: str = "validation",
 ) -> Evaluated:
     """Twice through the split, for `train` tells losses or outputs and not both; then it speaks the phones."""
     with tempfile.TemporaryDirectory() as name:
@@ -55,6 +61,7 @@ def evaluate(
         command = [executable.absolute(), synthesize.weights_flag(weights.absolute(), averaged, folder)]
         step = _step(weights)
         validate = [*command, f"--data={corpus.absolute()}", "--evaluate"]
+        validate += [f"--split={split}"] if split != "validation" else []
         _run([*validate, f"--log-dir={folder}"])
         outputs = _results(validate, folder / "outputs.safetensors", weights)
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]

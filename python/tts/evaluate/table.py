@@ -33,6 +33,6 @@ def _digits(metric: dict) -> int:
 def _head(told: dict) -> str:
     step = "" if told["step"] is None else f" (update {told['step']})"
     return (
-        f"{told['weights']}{', moving average' if told['ema'] else ''}{step} on {told['utterances']} validation utterances; "
+        f"{told['weights']}{', moving average' if told['ema'] else ''}{step} on {told['utterances']} {told['split']} utterances; "
         f"{told['audible']} made audible, {told['rated']} rated; {told['seconds']:.0f} s"
     )

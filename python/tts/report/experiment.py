@@ -46,6 +46,8 @@ class Row:
 
 def settings(planned: dict, trained: dict, names: dict[str, str] = SETTINGS) -> list[Row]:
     """A row for each setting that either side knows; of what is left out, none and 0 are the same."""
+    if trained.get("batch_frames"):  # how many utterances that was is no setting
+        names = {key: title for key, title in names.items() if key != "batch"}
     rows = [Row(title, planned.get(key) or None, trained.get(key) or None) for key, title in names.items()]
     return [row for row in rows if (row.planned, row.trained) != (None, None)]
 

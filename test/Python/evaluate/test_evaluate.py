@@ -82,7 +82,9 @@ def spoken(tmp_path_factory) -> Trained:
 def made_up(tmp_path_factory) -> Trained:
     """On random numbers, which nobody spoke."""
     folder = tmp_path_factory.mktemp("made_up")
-    succeeds(sys.executable, "-m", "tts.data", "synthetic", f"--out={folder / 'corpus'}", "--utterances=20")
+    succeeds(
+        sys.executable, "-m", "tts.data", "synthetic", f"--out={folder / 'corpus'}", "--utterances=20", "--test=0.1"
+    )
     return Trained(folder)
 
 
@@ -167,6 +169,15 @@ def test_the_moving_average_is_other_weights(made_up, tmp_path):
         values.append(by_key(told)["loss.total"]["value"])
     assert values[0] == pytest.approx(made_up.logged["val_loss"], rel=1e-12)
     assert values[1] > values[0]  # it lags behind
+
+
+def test_the_test_split_is_judged_by_itself(made_up, spoken, tmp_path):
+    flags = ["--utterances=0", "-o", tmp_path / "out.json", "--split=test"]
+    done = evaluate(*made_up.flags(), *flags)
+    assert done.returncode == 0 and "on 2 test utterances" in done.stdout, done.stderr
+    told = json.loads((tmp_path / "out.json").read_text())
+    assert told["split"] == "test" and by_key(told)["loss.total"]["value"] != made_up.logged["val_loss"]
+    assert evaluate(*spoken.flags(), *flags).stderr.count("it has no split test; prepare the corpus with --test") == 1
 
 
 def test_faults_are_one_line(made_up, tmp_path):

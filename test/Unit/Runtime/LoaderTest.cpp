@@ -149,6 +149,64 @@ TEST_F(LoaderTest, TheHostBoundIsKept) {
             std::string::npos);
 }
 
+TEST_F(LoaderTest, WhatARankGetsBeyondItsShareIsReadLate) {
+  // All three utterances are in one shard, so one of two ranks has them all:
+  // more than its share of two and the one that may come late.
+  json text = makeManifest();
+  text["ranks"] = 2;
+  text["host_buffer_bytes"] = (2 * 2 + 1) * 128;
+  Corpus corpus(folder);
+  Manifest manifest(text.dump(), 4096);
+  Arena arena(4096);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    Loader loader(corpus, manifest, 0, {}, Share{rank, 2});
+    const HostBatch &update = loader.next();
+    EXPECT_LE(loader.hostBytes(), uint64_t(manifest.hostBufferBytes));
+    EXPECT_EQ(update.total, 3u);
+    if (update.utterances.empty())
+      continue;
+    ASSERT_EQ(update.utterances.size(), 3u);
+    loader.fill(update, 0, arena);
+    EXPECT_GT(loader.lateReads(), 0u);
+    for (int slot = 0; slot < 3; ++slot) {
+      int64_t u = reinterpret_cast<int64_t *>(arena.at(576))[slot];
+      for (int64_t t = 0; t <= u; ++t)
+        EXPECT_EQ(reinterpret_cast<int64_t *>(arena.at(0))[slot * 4 + t],
+                  10 * u + t);
+      for (int64_t i = 0; i < 4 * (u + 1); ++i)
+        EXPECT_EQ(reinterpret_cast<double *>(arena.at(128))[slot * 12 + i],
+                  double(100 * u + i) + 0.5);
+    }
+  }
+  // A share must fit, even so.
+  text["host_buffer_bytes"] = (2 * 2 + 1) * 128 - 128;
+  Manifest less(text.dump(), 4096);
+  EXPECT_THROW(Loader(corpus, less, 0, {}, Share{0, 2}), Error);
+}
+
+TEST_F(LoaderTest, ABatchOfFramesIsAsManyUtterancesAsReachThem) {
+  // Frames are 2, 4 and 6, in whatever order, over and over.
+  json text = makeManifest();
+  text["batch"] = 1;
+  text["batch_frames"] = 7;
+  text["buckets"][0]["micro_batch"] = 4;
+  Corpus corpus(folder);
+  Manifest manifest(text.dump(), 4096);
+  Loader loader(corpus, manifest, 5, {});
+  EXPECT_EQ(loader.mostUtterances(), 3u); // 2, 2 and 4 at an epoch's end
+  uint64_t frames = 0;
+  for (int update = 0; update < 30; ++update) {
+    const HostBatch &batch = loader.next();
+    EXPECT_GE(batch.frames, 7u);
+    EXPECT_LE(batch.total, 3u);
+    EXPECT_EQ(batch.total, batch.utterances.size());
+    frames += batch.frames;
+  }
+  // Nothing is dropped: the stream of 12 frames an epoch goes on.
+  DataPosition after = loader.next().after;
+  EXPECT_GE(after.epoch * 12 + 12, frames);
+}
+
 TEST_F(LoaderTest, WhatDoesNotMatchIsNamed) {
   json manifest = makeManifest();
   json &inputs = manifest["buckets"][0]["inputs"];

@@ -123,20 +123,30 @@ std::vector<BucketShape> makeBuckets(uint32_t count) {
   return buckets;
 }
 
+/// Utterance u has length u + 1.
+std::vector<uint8_t> bucketsOfLengths(uint32_t count) {
+  std::vector<uint8_t> bucketOf(1000);
+  for (uint32_t u = 0; u < 1000; ++u)
+    bucketOf[u] = uint8_t(u * count / 1000);
+  return bucketOf;
+}
+
+/// Calls see(ids, order) for each update of 16 of an epoch.
+template <typename See> void forEachUpdate(See see) {
+  Order order(shardSizes(), 0, 3);
+  for (size_t taken = 0; taken < 1000; taken += 16)
+    see(takeEpoch(order, std::min<size_t>(16, 1000 - taken)), order);
+}
+
 class EveryBucketCount : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(EveryBucketCount, AnEpochHoldsEachIdOnceInABucketThatFits) {
   uint32_t count = GetParam();
-  std::vector<uint8_t> bucketOf(1000);
-  for (uint32_t u = 0; u < 1000; ++u) // utterance u has length u + 1
-    bucketOf[u] = uint8_t(u * count / 1000);
-  Order order(shardSizes(), 0, 3);
+  std::vector<uint8_t> bucketOf = bucketsOfLengths(count);
   Batches batches(makeBuckets(count), 16);
   std::vector<int> seen(1000);
   std::vector<MicroBatch> micro;
-  for (size_t taken = 0; taken < 1000; taken += 16) {
-    std::vector<uint32_t> ids =
-        takeEpoch(order, std::min<size_t>(16, 1000 - taken));
+  forEachUpdate([&](std::vector<uint32_t> ids, const Order &) {
     std::multiset<uint32_t> before(ids.begin(), ids.end());
     micro.clear();
     batches.cut(ids.data(), ids.size(), bucketOf.data(), micro);
@@ -153,24 +163,19 @@ TEST_P(EveryBucketCount, AnEpochHoldsEachIdOnceInABucketThatFits) {
       next += m.count;
     }
     ASSERT_EQ(next, ids.size());
-  }
+  });
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 1000);
 }
 
 /// The same over ranks that each cut their own part of every update.
 TEST_P(EveryBucketCount, RanksTogetherTakeEachIdOnce) {
   uint32_t count = GetParam();
-  std::vector<uint8_t> bucketOf(1000);
-  for (uint32_t u = 0; u < 1000; ++u)
-    bucketOf[u] = uint8_t(u * count / 1000);
+  std::vector<uint8_t> bucketOf = bucketsOfLengths(count);
   for (uint32_t ranks : {1u, 2u, 3u, 4u}) {
-    Order order(shardSizes(), 0, 3);
     Batches batches(makeBuckets(count), 16);
     std::vector<int> seen(1000);
     std::vector<MicroBatch> micro;
-    for (size_t taken = 0; taken < 1000; taken += 16) {
-      std::vector<uint32_t> ids =
-          takeEpoch(order, std::min<size_t>(16, 1000 - taken));
+    forEachUpdate([&](const std::vector<uint32_t> &ids, const Order &order) {
       for (uint32_t rank = 0; rank < ranks; ++rank) {
         std::vector<uint32_t> own;
         for (uint32_t u : ids)
@@ -182,7 +187,7 @@ TEST_P(EveryBucketCount, RanksTogetherTakeEachIdOnce) {
           for (uint32_t i = 0; i < m.count; ++i)
             ++seen[own[m.first + i]];
       }
-    }
+    });
     EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 1000) << ranks;
   }
 }

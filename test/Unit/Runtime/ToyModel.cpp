@@ -230,6 +230,10 @@ struct Builder {
     manifest["version"] = 1;
     manifest["tool"] = "TableBuilder";
     manifest["batch"] = o.batch;
+    if (o.batchFrames)
+      manifest["batch_frames"] = o.batchFrames;
+    if (o.hostBuffer)
+      manifest["host_buffer_bytes"] = o.hostBuffer;
     manifest["threads"] = o.threads;
     manifest["ranks"] = o.ranks;
     manifest["precision"] = "fp32";
@@ -244,7 +248,8 @@ struct Builder {
     manifest["losses"] = {{{"name", "mel"}, {"coefficient", 1.0}},
                           {{"name", "phone"}, {"coefficient", 1.0}}};
     manifest["arena_bytes"] = table.arenaBytes();
-    manifest["peak_bytes"] = table.arenaBytes() + (24 << 20);
+    manifest["peak_bytes"] =
+        o.peak > 0 ? uint64_t(o.peak) : table.arenaBytes() + (24 << 20);
     manifest["budget_bytes"] = table.arenaBytes() + (32 << 20);
     return {table.build(manifest), table.kernels, table.arenaBytes()};
   }

@@ -24,6 +24,9 @@ struct ToyBucket {
 
 struct ToyOptions {
   int batch = 4;
+  int batchFrames = 0; ///< updates are counted in frames
+  double peak = 0;     ///< planned, in bytes; 0: what it takes
+  int hostBuffer = 0;  ///< planned, in bytes; 0: as the corpus needs
   int threads = 2;
   std::vector<ToyBucket> buckets = {{4, 4}, {2, 8}, {1, 16}};
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;

@@ -24,6 +24,12 @@ struct Filled {
       options.featuresHash = hash;
     if (const char *batch = std::getenv("TOY_BATCH"))
       options.batch = std::atoi(batch);
+    if (const char *frames = std::getenv("TOY_BATCH_FRAMES"))
+      options.batchFrames = std::atoi(frames);
+    if (const char *peak = std::getenv("TOY_PEAK"))
+      options.peak = std::atof(peak);
+    if (const char *host = std::getenv("TOY_HOST_BUFFER"))
+      options.hostBuffer = std::atoi(host);
     if (const char *ranks = std::getenv("TOY_RANKS"))
       options.ranks = std::atoi(ranks);
     tts::test::Toy toy = tts::test::makeToy(options);
