@@ -262,7 +262,7 @@ void StagePlanner::measureSeconds(Trial &trial) {
   }
   std::vector<plan::StageTimes> times;
   double update = 0, busy = 0, denominators = 0;
-  int64_t gradients = 0, sentInStep = 0;
+  int64_t gradients = 0, mostSent = 0;
   for (const PlanRole &role : trial.roles) {
     plan::StageTimes &t = times.emplace_back();
     auto sent = countSent(*role.lowered);
@@ -287,7 +287,7 @@ void StagePlanner::measureSeconds(Trial &trial) {
     int64_t sentHere = 0;
     for (auto &[program, bytes] : sent)
       sentHere = std::max(sentHere, bytes);
-    sentInStep = std::max(sentInStep, sentHere);
+    mostSent = std::max(mostSent, sentHere);
     update = std::max(update, role.measure.updateSeconds());
     busy = std::max(busy, count * (t.forward + t.backward));
     denominators = std::max(denominators,
@@ -299,7 +299,9 @@ void StagePlanner::measureSeconds(Trial &trial) {
       plan::pipelineSeconds(times, std::max<int64_t>(1, std::lround(count)));
   trial.bubble = std::max(0.0, 1 - busy / pipeline);
   trial.exchange.ranks = request.ranks;
-  trial.exchange.microBatchBytes = sentInStep;
+  trial.exchange.microBatchBytes = mostSent;
+  trial.exchange.microBatchSeconds =
+      link ? link->latency + mostSent / link->bandwidth : 0;
   trial.exchange.bufferBytes = request.hardware.collectiveBytes(request.ranks);
   if (replicas > 1) {
     trial.exchange.allReduceBytes = plan::allReduceBytes(gradients, replicas);
