@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from links import BIN, call, launcher, limit, namespaces, read_metrics
+from links import BIN, URGENT, call, launcher, limit, namespaces, read_metrics
 
 from tts.data.errors import Parser, run_tool
 
@@ -26,7 +26,7 @@ def train(folder: Path, steps: int, early: bool) -> list[float]:
     """Seconds of each update but the first."""
     log = folder / "log"
     run = [folder / "train", f"--data={folder / 'corpus'}", f"--steps={steps + 1}", f"--log-dir={log}", "--seed=1"]
-    call(*launcher(folder, 2, TTS_EARLY_SUMS=int(early)), *run, timeout=600)
+    call(*launcher(folder, 2, TTS_EARLY_SUMS=int(early)), *URGENT, *run, timeout=600)
     return read_metrics(log)[0]
 
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from links import BIN, call, launcher, limit, namespaces, read_metrics
+from links import BIN, URGENT, call, launcher, limit, namespaces, read_metrics
 from throughput import MPIRUN
 
 from tts.data.errors import Parser, run_tool
@@ -36,7 +36,7 @@ def train(folder: Path, side: str, level: str, arguments: argparse.Namespace) ->
         else [*MPIRUN, "-n", "2", "-x", f"TTS_PREFETCH={ahead}"]
     )
     steps = (f"--steps={arguments.steps + 1}", f"--log-dir={log}", "--seed=1")
-    call(*launch, folder / level, f"--data={folder / 'corpus'}", *steps, timeout=900)
+    call(*launch, *URGENT, folder / level, f"--data={folder / 'corpus'}", *steps, timeout=900)
     seconds, last = read_metrics(log)
     return seconds, last["ranks"][0]
 

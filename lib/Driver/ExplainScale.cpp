@@ -13,8 +13,13 @@ using namespace mlir;
 using namespace tts;
 
 /// Frameworks sum gradients in buckets of about so many bytes: large enough
-/// for the link, small enough that the last one is soon through.
-static constexpr int64_t kPieceBytes = 25 << 20;
+/// for the link, small enough that the last one is soon through. The CPU's
+/// runtime has smaller ones (lib/Runtime/Device/Cpu/EarlySums.cpp).
+static int64_t countPieces(int64_t gradientBytes, bool isGpu) {
+  constexpr int64_t kPieceBytes = 25 << 20, kLeast = 1 << 20, kMost = 16;
+  int64_t bytes = isGpu ? kPieceBytes : std::max(kLeast, gradientBytes / kMost);
+  return std::max<int64_t>(gradientBytes / bytes, 1);
+}
 
 static plan::ScaleWork readWork(Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
@@ -54,7 +59,7 @@ static plan::ScaleWork readWork(Compilation &compilation) {
                     work.activationBytes;
   work.boundaryBytes = countBoundaryBytes(compilation.getModule(), most,
                                           plan.plan.getPrecision());
-  work.pieces = std::max<int64_t>(work.gradientBytes / kPieceBytes, 1);
+  work.pieces = countPieces(work.gradientBytes, request.hardware.isGpu);
   return work;
 }
 
@@ -70,8 +75,8 @@ void tts::printScale(llvm::raw_ostream &os, Compilation &compilation) {
       work.ranks,
       work.overlaps
           ? "collectives go on behind backward"
-          : "sums of whole gradients go on behind backward, transfers "
-            "of shards do not");
+          : "collectives go on beside arithmetic, but for those of update "
+            "and of stages");
   os << llvm::formatv(
       "  {0,-16} {9,11} {1,-11} {2,9} {3,9} {4,9} {5,9} {6,9} {7,15} "
       "{8,15}\n",
@@ -80,7 +85,7 @@ void tts::printScale(llvm::raw_ostream &os, Compilation &compilation) {
   for (const plan::ScaleLayout &layout : plan::findLayouts(work)) {
     if (!request.hardware.isGpu)
       work.overlaps =
-          layout.stages == 1 && layout.sharding == plan::Sharding::None;
+          layout.stages == 1 && layout.sharding != plan::Sharding::Optimizer;
     plan::ScalePrediction p =
         plan::predictScale(work, layout, request.hardware);
     os << llvm::formatv(

@@ -5,6 +5,9 @@
 #include <csignal>
 #include <cstring>
 #include <string>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace tts::rt {
 
@@ -26,6 +29,29 @@ pthread_t startSmallThread(void *(*run)(void *), void *argument,
                     std::strerror(error) + ")",
                 "raise the limit on threads");
   return thread;
+}
+
+void takeShortTurns() {
+  int policy = SCHED_OTHER;
+  sched_param parameters = {};
+  pthread_getschedparam(pthread_self(), &policy, &parameters);
+  if (policy == SCHED_FIFO || policy == SCHED_RR) {
+    ++parameters.sched_priority;
+    pthread_setschedparam(pthread_self(), policy, &parameters);
+    return;
+  }
+  // struct sched_attr of Linux (sched_setattr(2)), first version.
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes = {};
+  attributes.size = sizeof attributes;
+  attributes.nice = getpriority(PRIO_PROCESS, 0);
+  attributes.runtime = 100000; // nanoseconds
+  syscall(SYS_sched_setattr, 0, &attributes, 0u);
 }
 
 } // namespace tts::rt

@@ -171,6 +171,7 @@ void EarlySums::work() {
 }
 
 void *EarlySums::enter(void *self) {
+  takeShortTurns();
   static_cast<EarlySums *>(self)->work();
   return nullptr;
 }

@@ -110,6 +110,7 @@ void Messenger::work() {
 }
 
 void *Messenger::enter(void *self) {
+  takeShortTurns();
   static_cast<Messenger *>(self)->work();
   return nullptr;
 }
