@@ -69,7 +69,8 @@ class Bench:
 
     def link(self, ranks: int) -> dict:
         said = call(*launcher(self.folder, ranks), *URGENT, self.folder / "exchange", timeout=120)
-        seconds = {int(line.split()[0]): float(line.split()[1]) for line in said.splitlines()}
+        rows = [line.split() for line in said.splitlines()]
+        seconds = {int(row[0]): float(row[1]) for row in rows if len(row) == 2 and row[0].isdigit()}
         small, medium, large = sorted(seconds)
         bandwidth = (large - medium) / (seconds[large] - seconds[medium])
         return {"name": self.arguments.rate, "ranks": 0, "bandwidth": bandwidth, "latency": seconds[small]}
