@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
 BRIDGE = "tts-switch"
-# Before a program, where a busy machine is to serve it first.
+# Before a program, where a busy machine is to serve it first: a core for each rank, or cores that they share evenly.
 URGENT = ("chrt", "-f", "10")
+SHARING = ("sh", "-c", 'echo -20 > /proc/$$/autogroup; exec nice -n -20 "$0" "$@"')
 
 
 def call(*command: object, **options: object) -> str:
@@ -30,6 +31,10 @@ def call(*command: object, **options: object) -> str:
         said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise InputError(" ".join(command[:4]), said, "see above")
     return done.stdout + done.stderr
+
+
+def urgent(ranks: int) -> tuple[str, ...]:
+    return URGENT if ranks <= (os.cpu_count() or 1) else SHARING
 
 
 def name_of(rank: int) -> str:
