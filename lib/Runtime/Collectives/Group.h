@@ -39,8 +39,12 @@ public:
   void receive(int from, int channel, void *data, uint64_t bytes) override {
     all.receive(members[size_t(from)], channel, data, bytes);
   }
-  /// The rank in the whole.
-  int wholeRank(int rank) const { return members[size_t(rank)]; }
+  void rehearsePosts(const std::vector<int> &ranks, int ahead) override {
+    std::vector<int> wholes;
+    for (int rank : ranks)
+      wholes.push_back(members[size_t(rank)]);
+    all.rehearsePosts(wholes, ahead);
+  }
 
 private:
   Transport &all;

@@ -297,6 +297,9 @@ public:
   void receive(int from, int channel, void *data, uint64_t bytes) override {
     posts->receive(from, channel, data, bytes);
   }
+  void rehearsePosts(const std::vector<int> &members, int ahead) override {
+    posts->rehearse(members, ahead);
+  }
   void announceFailure(int exitCode) override {
     failed = true;
     watch->say(exitCode);

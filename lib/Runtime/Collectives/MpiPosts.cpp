@@ -101,6 +101,37 @@ void MpiPosts::receive(int from, int channel, void *data, uint64_t bytes) {
   waitForAll(&request, 1);
 }
 
+void MpiPosts::rehearse(const std::vector<int> &members, int ahead) {
+  constexpr int sizes[] = {64, 1000, 3500, 16000, 60000, 1 << 20};
+  int self = 0;
+  MPI_Comm_rank(comm, &self);
+  std::vector<char> out(1 << 20), in(1 << 20);
+  for (int size : sizes) {
+    std::vector<MPI_Request> requests;
+    auto forAll = [&](auto each) {
+      for (int peer : members)
+        for (int tag = 0; peer != self && tag < ahead; ++tag)
+          each(peer, tag);
+    };
+    forAll([&](int peer, int tag) {
+      checkMpi(MPI_Isend(out.data(), size, MPI_BYTE, peer, tag, comm,
+                         &requests.emplace_back()),
+               "MPI_Isend");
+    });
+    forAll([&](int peer, int tag) { // the last: all have come
+      for (int isThere = 0; tag + 1 == ahead && !isThere; sched_yield())
+        checkMpi(MPI_Iprobe(peer, tag, comm, &isThere, MPI_STATUS_IGNORE),
+                 "MPI_Iprobe");
+    });
+    forAll([&](int peer, int tag) {
+      checkMpi(MPI_Recv(in.data(), size, MPI_BYTE, peer, tag, comm,
+                        MPI_STATUS_IGNORE),
+               "MPI_Recv");
+    });
+    waitForAll(requests.data(), int(requests.size()));
+  }
+}
+
 void MpiPosts::work() {
   constexpr useconds_t pause = 200;
   std::unique_lock<std::mutex> lock(mutex);

@@ -42,6 +42,7 @@ public:
   void post(int outbox, int to, int channel, const void *data, uint64_t bytes);
   void finish(int outbox);
   void receive(int from, int channel, void *data, uint64_t bytes);
+  void rehearse(const std::vector<int> &members, int ahead);
 
 private:
   struct Open {

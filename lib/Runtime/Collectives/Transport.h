@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 namespace tts::rt {
 
@@ -46,6 +47,9 @@ public:
   virtual void finishPost(int outbox) = 0;
   /// Returns when the next message of the channel is there.
   virtual void receive(int from, int channel, void *data, uint64_t bytes) = 0;
+  /// These ranks (this one among them) post each other so many messages of
+  /// every size, before any is received: what that allocates is allocated now.
+  virtual void rehearsePosts(const std::vector<int> &members, int ahead) {}
 
   /// Tells every rank that this one ends with an error.
   virtual void announceFailure(int exitCode) {}

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <numeric>
 #include <omp.h>
 #include <set>
 #include <string>
@@ -295,10 +296,19 @@ void Executor::rehearse() {
 /// Stages have different tables: in the order of channels they all agree, and
 /// each comes once.
 void Executor::rehearseMessages() {
+  if (!world || world->stages() == 1)
+    return;
   std::map<int, uint32_t> byChannel;
+  std::set<int> outboxes;
   for (uint32_t e = 0; e < messages.size(); ++e)
-    if (messages[e])
+    if (messages[e]) {
       byChannel.emplace(messages[e]->channel(), e);
+      outboxes.insert(messages[e]->outbox());
+    }
+  std::vector<int> stages(size_t(world->stages()));
+  std::iota(stages.begin(), stages.end(), 0);
+  world->messages(Among::Stages)
+      ->rehearsePosts(stages, int(world->maximum(double(outboxes.size()))));
   for (auto [channel, e] : byChannel)
     runCall(calls[e]);
   for (auto [channel, e] : byChannel)

@@ -12,21 +12,22 @@ class Send : public Message {
 public:
   /// Whoever has the same outbox waits for the message before.
   Send(Transport &stages, int to, int channel, int outbox, uint64_t bytes)
-      : stages(stages), to(to), number(channel), outbox(outbox), bytes(bytes) {}
+      : stages(stages), to(to), number(channel), box(outbox), bytes(bytes) {}
 
   void run(dnnl_stream_t, void *const *operands) const override {
-    stages.finishPost(outbox);
+    stages.finishPost(box);
     std::memcpy(operands[1], operands[0], bytes);
-    stages.post(outbox, to, number, operands[1], bytes);
+    stages.post(box, to, number, operands[1], bytes);
   }
   void runOne(dnnl_stream_t, void *const *) const override {}
   const char *implementation() const override { return "send"; }
-  void finish() const override { stages.finishPost(outbox); }
+  int outbox() const override { return box; }
+  void finish() const override { stages.finishPost(box); }
   int channel() const override { return number; }
 
 private:
   Transport &stages;
-  int to, number, outbox;
+  int to, number, box;
   uint64_t bytes;
 };
 

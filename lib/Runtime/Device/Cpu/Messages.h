@@ -16,6 +16,8 @@ namespace tts::rt {
 class Message : public LibraryCall {
 public:
   virtual int channel() const = 0;
+  /// A number of its own; a receive's is -1.
+  virtual int outbox() const { return -1; }
   /// Returns when what was sent is through.
   virtual void finish() const {}
 };
