@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from test_budget import TOOLS, check_final_line, compile_model, run
+from test_budget import TOOLS, check_final_line, compile_model, python, run
 from test_ranks import MPIRUN, pid_of
 from test_ranks_compiled import BUDGET, alone, material, train
 from test_shards_compiled import check_same_curve
@@ -59,6 +59,34 @@ def test_stages_train_as_one(material, alone, stages, replicas, flags):
     whole = json.loads((material / "alone.plan.json").read_text())["classes"]
     for klass in ("parameters", "optimizer"):
         assert sum(role["classes"][klass] for role in plan["roles"]) == whole[klass]
+
+
+@pytest.fixture(scope="module")
+def transformer(material, tmp_path_factory):
+    """The tiny DiT on the same corpus."""
+    folder = tmp_path_factory.mktemp("dit")
+    (folder / "corpus").symlink_to(material / "corpus")
+    size = ("--size=tiny", "--batch=12", f"--corpus={material / 'corpus'}")
+    python("tts.models.dit", *size, "-o", folder / "model.mlir")
+    assert compile_model(folder, BUDGET, "alone", *FLAGS).returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("stages", [2, 4])
+def test_stages_of_a_transformer_are_equal_to_the_bit(transformer, stages):
+    """Gradients have one rank's order of sums. The norm is a sum of the stages' own: its last bit is another, and it clips nothing here."""
+    plan, kept = compile_stages(transformer, f"dit{stages}", stages), []
+    for name, ranks in (("alone", 1), (f"dit{stages}", stages)):
+        folder = transformer / f"kept-{name}-{stages}"
+        lines = train(transformer, name, ranks, f"--checkpoint-dir={folder}", log=transformer / f"log-{name}-{stages}")
+        figures = [[line.get(key) for key in ("loss", "losses", "val_loss")] for line in lines[:-1]]
+        norms = [line["grad_norm"] for line in lines if "grad_norm" in line]
+        kept.append((figures, (folder / "step-00000004" / "model.safetensors").read_bytes(), norms))
+    check_ranks(plan, lines[-1])
+    one, staged = kept
+    assert len(one[2]) == 4 and staged[2] == pytest.approx(one[2], rel=1e-6)
+    assert staged[0] == one[0]
+    assert staged[1] == one[1], "weights"
 
 
 def test_a_checkpoint_continues_on_any_stages(material, alone, tmp_path):
