@@ -141,15 +141,16 @@ def test_a_rank_killed_among_saves_loses_nothing(material, alone, tmp_path, vict
 
 def test_only_shards_fit(material):
     """Left to itself the planner shards where nothing else fits, and says so."""
-    refused = compile_model(material, "1K", "none", "--ranks=2", "--shard-states=none", "--micro-batch=1")
+    flags = ("--ranks=2", "--micro-batch=1", "--pipeline=none")
+    refused = compile_model(material, "1K", "none", "--shard-states=none", *flags)
     assert "allow --shard-states=auto" not in refused.stderr  # 1 KiB is too little for anything
     least = int(refused.stderr.split("smallest feasible budget: ")[1].split()[0])
-    refused = compile_model(material, f"{least - 64}B", "none", "--ranks=2", "--shard-states=none", "--micro-batch=1")
+    refused = compile_model(material, f"{least - 64}B", "none", "--shard-states=none", *flags)
     assert refused.returncode == 3 and "allow --shard-states=auto" in refused.stderr
-    compiled = compile_model(material, f"{least - 64}B", "auto", "--ranks=2", "--micro-batch=1")
+    compiled = compile_model(material, f"{least - 64}B", "auto", *flags)
     assert compiled.returncode == 0, compiled.stderr
     assert json.loads((material / "auto.plan.json").read_text())["state_sharding"] != "none"
     assert "each rank keeps its shards of the states" in compiled.stderr
-    roomy = compile_model(material, f"{least}B", "auto", "--ranks=2", "--micro-batch=1")
+    roomy = compile_model(material, f"{least}B", "auto", *flags)
     assert roomy.returncode == 0, roomy.stderr
     assert json.loads((material / "auto.plan.json").read_text())["state_sharding"] == "none"
