@@ -29,9 +29,10 @@ public:
     for (unsigned i = 0; i < ops.size(); ++i)
       if (waiting[i] == 0)
         makeReady(i);
-    while (!ready.empty()) {
+    while (!ready.empty() || !receives.empty()) {
       unsigned next = choose();
       ready.erase(next);
+      receives.erase(next);
       byGrowth.erase({growth[next], next});
       retire(next);
       for (unsigned successor : successors[next])
@@ -142,13 +143,20 @@ private:
 
   void makeReady(unsigned i) {
     growth[i] = getGrowth(i);
+    if (isa<rt::ReceiveOp>(ops[i])) {
+      receives.insert(i);
+      return;
+    }
     ready.insert(i);
     byGrowth.insert({growth[i], i});
   }
 
   /// What shrinks the live bytes most, or at least does not raise them; else
-  /// the first in the program's order.
+  /// the first in the program's order. What waits for another stage waits until
+  /// there is nothing else to do: the other may wait for that.
   unsigned choose() {
+    if (ready.empty())
+      return *receives.begin();
     auto [least, best] = *byGrowth.begin();
     return least <= 0 ? best : *ready.begin();
   }
@@ -182,7 +190,7 @@ private:
   llvm::DenseMap<Storage *, SmallVector<unsigned>> touching;
   llvm::DenseMap<Storage *, unsigned> remaining;
   /// Entries whose predecessors have run, by position and by bytes added.
-  std::set<unsigned> ready;
+  std::set<unsigned> ready, receives;
   std::set<std::pair<int64_t, unsigned>> byGrowth;
   SmallVector<int64_t> growth;
   llvm::SmallPtrSet<Storage *, 32> live;

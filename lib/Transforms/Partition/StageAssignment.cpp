@@ -52,16 +52,22 @@ Value StageAssignment::findForward(Value value) const {
   return inForward.lookup(lookThrough(value));
 }
 
+Value StageAssignment::sumBefore(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto adding = dyn_cast_or_null<AccumulatingOpInterface>(op))
+    return adding.getAccumulator();
+  auto inPlace = dyn_cast_or_null<InPlaceOpInterface>(op);
+  int64_t tied =
+      inPlace ? inPlace.getTiedOperand(cast<OpResult>(value).getResultNumber())
+              : -1;
+  return tied < 0 ? Value() : op->getOperand(tied);
+}
+
 StringAttr StageAssignment::accumulatorOf(Value value) const {
-  while (Operation *op = value.getDefiningOp()) {
-    auto inPlace = dyn_cast<InPlaceOpInterface>(op);
-    if (!inPlace)
+  while (value.getDefiningOp()) {
+    value = sumBefore(value);
+    if (!value)
       return {};
-    int64_t tied =
-        inPlace.getTiedOperand(cast<OpResult>(value).getResultNumber());
-    if (tied < 0)
-      return {};
-    value = op->getOperand(tied);
   }
   DictionaryAttr attributes = attributesOf(cast<BlockArgument>(value));
   return attributes ? attributes.getAs<StringAttr>(kGradientAttr) : nullptr;

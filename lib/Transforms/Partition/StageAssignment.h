@@ -60,6 +60,8 @@ public:
   /// where forward has it, too (a stash, or computed again), forward's.
   static mlir::Value lookThrough(mlir::Value value);
   mlir::Value findForward(mlir::Value value) const;
+  /// The sum that `value` adds to, in its place; null where it adds to none.
+  static mlir::Value sumBefore(mlir::Value value);
   /// The gradient that `value` is a sum of so far; null for anything else.
   mlir::StringAttr accumulatorOf(mlir::Value value) const;
 

@@ -160,9 +160,7 @@ Value Cutter::findAccumulator(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (stages.stageOf(op) == stage)
       return value;
-    auto inPlace = cast<InPlaceOpInterface>(op);
-    value = op->getOperand(
-        inPlace.getTiedOperand(cast<OpResult>(value).getResultNumber()));
+    value = StageAssignment::sumBefore(value);
   }
   return value;
 }

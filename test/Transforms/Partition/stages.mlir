@@ -15,7 +15,7 @@
 // FIRST-SAME: %[[KEPT:[^:]*]]: tensor<4xf32> {tts.stash = "a"}
 // FIRST: %[[DB:.*]] = tts.receive from 1 by 1
 // FIRST: %[[DA:.*]] = tts.mul %[[DB]]
-// FIRST: tts.accumulate %[[GW]], %[[DA]]
+// FIRST: tts.sum_to %[[DA]] dims [0] into %[[GW]]
 // What it waited for is another stage's: it waits for what came from there.
 // FIRST: tts.recompute_after %[[KEPT]], %[[DB]]
 // FIRST: func @update
@@ -83,7 +83,7 @@ module attributes {tts.ranks = 4 : i64, tts.stage_starts = ["b"], tts.stage = ST
     %db = tts.mul %dc, %a : !w loc("b.grad")
     %v1 = tts.accumulate %gv, %db : !w loc("b.weight.grad")
     %da = tts.mul %db, %u : !w loc("a.grad")
-    %w2 = tts.accumulate %w1, %da : !w loc("a.weight.grad")
+    %w2 = tts.sum_to %da dims [0] into %w1 : !w : !w to !w loc("a.weight.grad")
     %again = tts.recompute_after %a, %db : !w, !w loc("again")
     %d0 = tts.mul %da, %again : !w loc("a0.grad")
     %u1 = tts.accumulate %gu, %d0 : !w loc("a0.weight.grad")
