@@ -2,6 +2,7 @@
 // before.
 #include "Check.h"
 
+#include "Alike.h"
 #include "Certificate.h"
 #include "Elf.h"
 #include "Messages.h"
@@ -54,12 +55,17 @@ static void proveTable(const Bytes &blob, const Json &json,
   summary.accesses = table.operands.size();
 }
 
-/// Roles that are the stages of a pipeline, in their order.
+/// Roles that are the stages of a pipeline, in their order, or devices of other
+/// budgets.
 static void proveTogether(const std::vector<Proven> &roles, Report &report) {
   std::vector<Stage> stages;
   for (const Proven &role : roles)
     stages.push_back({&role.table, &role.manifest, &role.programs});
   checkPipeline(stages, report);
+  for (size_t role = 1; role < roles.size(); ++role)
+    if (roles[0].manifest.stages.count == 1)
+      checkAlike(roles[0].table, roles[0].manifest, roles[role].table,
+                 roles[role].manifest, role, report);
 }
 
 Summary tts::check::checkTable(const Bytes &section,
@@ -78,20 +84,19 @@ Summary tts::check::checkTable(const Bytes &section,
   if (tables.size() > 1 && !checkRoles(tables, json, report))
     return {};
   std::vector<Proven> roles(tables.size());
-  Summary largest;
+  size_t largest = 0;
   for (size_t role = 0; role < tables.size(); ++role) {
     proveTable(tables[role],
                tables.size() == 1 ? json : certificateOfRole(json, role),
                executableHash, report, roles[role]);
-    if (roles[role].summary.peakBytes >= largest.peakBytes)
-      largest = roles[role].summary;
+    if (roles[role].summary.peakBytes > roles[largest].summary.peakBytes)
+      largest = role;
   }
   if (report.ok())
     proveTogether(roles, report);
-  if (report.ok() && asBytes(member(json, "peak_bytes")) != largest.peakBytes)
-    report.fail("certificate", "peak_bytes is not that of the largest role",
-                Report::recompile);
-  return largest;
+  if (report.ok() && tables.size() > 1)
+    checkTopLevel(json, largest, report);
+  return roles[largest].summary;
 }
 
 static bool readFile(const std::string &path, Report &report, Bytes &bytes) {

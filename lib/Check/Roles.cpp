@@ -84,3 +84,11 @@ Json tts::check::certificateOfRole(const Json &certificate, size_t role) {
   whole.erase("roles");
   return whole;
 }
+
+void tts::check::checkTopLevel(const Json &certificate, size_t largest,
+                               Report &report) {
+  for (const auto &[key, value] : member(certificate, "roles")[largest].items())
+    if (key != "ranks" && member(certificate, key.c_str()) != value)
+      report.fail("certificate", key + " is not that of the largest role",
+                  Report::recompile);
+}

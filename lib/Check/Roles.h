@@ -27,6 +27,9 @@ bool checkRoles(const std::vector<Bytes> &tables, const Json &certificate,
 /// same for all.
 Json certificateOfRole(const Json &certificate, size_t role);
 
+/// What stands outside `roles` is what the role of the largest peak has.
+void checkTopLevel(const Json &certificate, size_t largest, Report &report);
+
 } // namespace tts::check
 
 #endif // TTS_LIB_CHECK_ROLES_H

@@ -202,7 +202,28 @@ llvm::Error tts::applyFlags(ModuleOp module, const PlanningFlags &flags,
   return llvm::Error::success();
 }
 
-/// One size, or one per rank: replicas are alike, so the least of them binds.
+/// What ranks of different budgets, and so of different plans, cannot do.
+static llvm::Error checkMixed(PlanRequest &request) {
+  if (request.stages.value_or(1) > 1)
+    return badUsage("--memory-budget",
+                    "stages of a pipeline (--pipeline) have one budget",
+                    "give one size, or leave out --pipeline");
+  request.stages = 1;
+  if (request.shardStates == "gradients" || request.shardStates == "parameters")
+    return badUsage("--shard-states",
+                    "'" + request.shardStates +
+                        "' exchanges within each micro-batch, in an order that "
+                        "ranks of different --memory-budget do not share",
+                    "use --shard-states=optimizer or none, or give one budget");
+  if (request.deterministic)
+    return badUsage("--deterministic",
+                    "ranks of different --memory-budget cut their shares into "
+                    "different micro-batches",
+                    "leave it out, or give one budget");
+  return llvm::Error::success();
+}
+
+/// One size, or one per rank.
 static llvm::Error readBudget(StringRef text, PlanRequest &request) {
   SmallVector<StringRef> sizes;
   text.split(sizes, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -212,12 +233,16 @@ static llvm::Error readBudget(StringRef text, PlanRequest &request) {
       return badUsage("--memory-budget", "'" + text + "' is no size",
                       "write bytes such as 80G, 1500MiB or 2GB");
     request.budget = std::min(*bytes, request.budget.value_or(*bytes));
+    request.budgets.push_back(*bytes);
   }
   if (sizes.size() > 1 && int64_t(sizes.size()) != request.ranks)
     return badUsage("--memory-budget",
                     "'" + text + "' is for " + Twine(sizes.size()) +
                         " ranks, not " + Twine(request.ranks),
                     "give one size, or one per rank");
+  if (!llvm::all_equal(request.budgets))
+    return checkMixed(request);
+  request.budgets.clear();
   return llvm::Error::success();
 }
 

@@ -22,16 +22,16 @@ namespace {
 constexpr StringLiteral kProgramNames[] = TTS_PROGRAM_NAMES;
 
 /// How much of forward a bucket's backward computes again.
-StringRef bucketRematText(const PlanResult &plan, unsigned bucket) {
-  return plan.plan.getRecompute(bucket).empty() ? "none" : "partial";
+StringRef bucketRematText(PlanAttr plan, unsigned bucket) {
+  return plan.getRecompute(bucket).empty() ? "none" : "partial";
 }
 
 /// What a bucket keeps in half until backward, by name and result.
-Object halfStorageJson(const PlanResult &plan, unsigned bucket) {
+Object halfStorageJson(PlanAttr plan, unsigned bucket) {
   Array names;
   std::string type = "none";
   for (auto item :
-       llvm::map_range(plan.plan.getStore(bucket), llvm::CastTo<StoreAttr>)) {
+       llvm::map_range(plan.getStore(bucket), llvm::CastTo<StoreAttr>)) {
     type = item.getType().isBF16() ? "bf16" : "fp16";
     std::string name = item.getOp().str();
     if (item.getResult())
@@ -63,10 +63,11 @@ Array bucketsJson(Compilation &compilation, const PlanRole &role) {
       dims.try_emplace(name.getValue(), size);
     buckets.push_back(Object{
         {"dims", std::move(dims)},
-        {"micro_batch", plan.plan.getMicroBatches()[index]},
-        {"remat", bucketRematText(plan, index)},
-        {"recompute_flops_fraction", plan.choice().recomputedParts[index]},
-        {"half_storage", halfStorageJson(plan, index)},
+        {"micro_batch", role.plan.getMicroBatches()[index]},
+        {"remat", bucketRematText(role.plan, index)},
+        {"recompute_flops_fraction",
+         plan.considered[role.taken].recomputedParts[index]},
+        {"half_storage", halfStorageJson(role.plan, index)},
         {"share", plan.shares[index]},
         {"predicted_micro_batch_seconds", bucketSeconds(plan, role, index)},
     });
@@ -142,7 +143,8 @@ Object classesJson(const PlanRole &role) {
 
 /// What the certificate says of one role, of which it has the table.
 Object roleJson(Compilation &compilation, const PlanRole &role) {
-  return Object{{"buckets", bucketsJson(compilation, role)},
+  return Object{{"budget_bytes", role.budget},
+                {"buckets", bucketsJson(compilation, role)},
                 {"classes", classesJson(role)},
                 {"peak_bytes", role.peakBytes()},
                 {"overhead_bytes", role.overheadBytes},
@@ -153,30 +155,30 @@ Object roleJson(Compilation &compilation, const PlanRole &role) {
                 {"buffers", buffersJson(*role.lowered)}};
 }
 
+/// What any of the ranks rounds otherwise.
 Array changesOfNumerics(Compilation &compilation) {
-  Array changes;
   const PlanResult &plan = compilation.getPlan();
-  if (compilation.getPlan().plan.getPrecision() != "fp32")
-    changes.push_back("precision " +
-                      compilation.getPlan().plan.getPrecision().str());
-  for (unsigned index = 0; index < plan.shares.size(); ++index)
-    if (std::string text = halfStorageText(plan, index); !text.empty())
-      changes.push_back(text);
-  int64_t batch = plan.batch;
-  for (auto [index, microBatch] :
-       llvm::enumerate(plan.plan.getMicroBatches().asArrayRef()))
-    if (microBatch < batch)
-      changes.push_back(
-          llvm::formatv("bucket {0}: gradients of micro-batches of {1} are "
-                        "added up (rounding)",
-                        index, microBatch)
-              .str());
+  std::vector<std::string> changes;
+  auto add = [&](std::string text) {
+    if (!text.empty() && !llvm::is_contained(changes, text))
+      changes.push_back(std::move(text));
+  };
+  if (plan.plan.getPrecision() != "fp32")
+    add("precision " + plan.plan.getPrecision().str());
+  for (const PlanRole &role : plan.roles)
+    for (unsigned index = 0; index < plan.shares.size(); ++index)
+      add(halfStorageText(role.plan, index));
+  for (const PlanRole &role : plan.roles)
+    for (auto [index, microBatch] :
+         llvm::enumerate(role.plan.getMicroBatches().asArrayRef()))
+      if (microBatch < plan.batch)
+        add(llvm::formatv("bucket {0}: gradients of micro-batches of {1} are "
+                          "added up (rounding)",
+                          index, microBatch));
   if (plan.exchange.ranks > 1)
-    changes.push_back(
-        llvm::formatv("gradients of {0} ranks are added up (rounding)",
-                      plan.exchange.ranks)
-            .str());
-  return changes;
+    add(llvm::formatv("gradients of {0} ranks are added up (rounding)",
+                      plan.exchange.ranks));
+  return Array(changes);
 }
 
 std::string lrScaleOf(Compilation &compilation) {
@@ -204,7 +206,10 @@ Array consideredJson(const PlanResult &plan) {
                                 choice.overheadBytes)},
         {"predicted_step_seconds", choice.stepSeconds},
         {"exact", choice.isExact},
-        {"chosen", plan.fits && index == plan.taken},
+        {"chosen", plan.fits && llvm::any_of(plan.roles,
+                                             [&](const PlanRole &role) {
+                                               return role.taken == index;
+                                             })},
         {"on_front", !isDominated(plan, index)},
     });
   return array;
@@ -275,7 +280,6 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       {"tool", kToolVersion},
       {"hashes", std::move(hashes)},
       {"hardware", request.hardware.name},
-      {"budget_bytes", plan.budget},
       {"smallest_budget_bytes", plan.smallestBudget},
       {"ranks", request.ranks},
       {"batch", getBatch(compilation)},
@@ -316,7 +320,8 @@ std::string tts::planJson(Compilation &compilation, StringRef executableHash) {
       roles.push_back(std::move(object));
     }
     certificate["roles"] = std::move(roles);
-    certificate["pipeline_bubble"] = plan.stages.bubble;
+    if (plan.stages.count > 1)
+      certificate["pipeline_bubble"] = plan.stages.bubble;
   }
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(certificate)));
 }
@@ -364,7 +369,7 @@ void tts::completeManifest(Compilation &compilation, size_t index) {
   manifest.set("state_sharding", b.getStringAttr(plan.choice().stateSharding));
   manifest.set("model_hash", b.getStringAttr(compilation.getModelHash()));
   manifest.set("hardware", b.getStringAttr(request.hardware.name));
-  manifest.set("budget_bytes", integer(plan.budget));
+  manifest.set("budget_bytes", integer(role.budget));
   manifest.set("peak_bytes", integer(role.peakBytes()));
   manifest.set("overhead_bytes", integer(role.overheadBytes));
   manifest.set("arena_bytes", integer(role.measure.arenaBytes));

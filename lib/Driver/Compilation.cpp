@@ -148,6 +148,15 @@ llvm::Error Compilation::lowerBatch() {
   return batch->set(asked);
 }
 
+/// Where budgets differ, whose is the least.
+static std::string tightestRanks(const PlanRequest &request) {
+  SmallVector<int64_t> ranks;
+  for (auto [rank, budget] : llvm::enumerate(request.budgets))
+    if (budget == *request.budget)
+      ranks.push_back(rank);
+  return ranks.empty() ? "" : " of " + ranksText(ranks);
+}
+
 llvm::Error Compilation::plan() {
   if (auto split = findSplitBatch(*module, request))
     return badUsage(getStableName(split->place), split->what, split->todo);
@@ -180,7 +189,8 @@ llvm::Error Compilation::plan() {
   if (!result->fits)
     return llvm::make_error<Failure>(
         ExitCode::Infeasible, "--memory-budget",
-        "no plan fits " + plan::formatByteSize(result->budget) + ", " +
+        "no plan fits " + plan::formatByteSize(result->budget) +
+            tightestRanks(request) + ", " +
             llvm::StringRef(explainInfeasible(*result)).split("; ").first.str(),
         llvm::StringRef(explainInfeasible(*result)).split("; ").second.str());
   notePlan(*module, request, *result);

@@ -85,8 +85,9 @@ std::string classesText(const ConsideredChoice &choice) {
 
 StringRef verdictOf(const PlanResult &plan, size_t index) {
   const ConsideredChoice &choice = plan.considered[index];
-  if (plan.fits && index == plan.taken)
-    return "chosen: the fastest that fits";
+  for (const PlanRole &role : plan.roles)
+    if (plan.fits && index == role.taken)
+      return "chosen: the fastest that fits";
   if (choice.peakBytes > plan.budget)
     return "over the budget";
   if (isDominated(plan, index))
@@ -119,37 +120,48 @@ void printChoices(llvm::raw_ostream &os, const PlanResult &plan) {
 
 /// Of the choices over the budget that are faster than the winner, the one that
 /// lacks least; null when nothing is faster.
-const ConsideredChoice *findNextFaster(const PlanResult &plan) {
+const ConsideredChoice *findNextFaster(const PlanResult &plan,
+                                       const PlanRole &role) {
   const ConsideredChoice *next = nullptr;
   for (const ConsideredChoice &c : plan.considered)
-    if (c.peakBytes > plan.budget &&
-        c.stepSeconds < plan.choice().stepSeconds &&
+    if (c.peakBytes > role.budget &&
+        c.stepSeconds < plan.considered[role.taken].stepSeconds &&
         (!next || c.peakBytes < next->peakBytes))
       next = &c;
   return next;
 }
 
-void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
-  if (!plan.fits) {
-    os << "nothing fits\n";
-    return;
-  }
-  os << "won: " << plan.choice().precision << ", "
-     << microBatchesText(plan.choice()) << ", "
-     << rematText(plan.choice().remat) << " again";
-  if (int64_t count = *llvm::max_element(plan.choice().storedValues))
+void printWhy(llvm::raw_ostream &os, const PlanResult &plan,
+              const PlanRole &role) {
+  const ConsideredChoice &choice = plan.considered[role.taken];
+  os << "won";
+  if (plan.isMixed())
+    os << " for " << ranksText(role.ranks);
+  os << ": " << choice.precision << ", " << microBatchesText(choice) << ", "
+     << rematText(choice.remat) << " again";
+  if (int64_t count = *llvm::max_element(choice.storedValues))
     os << ", " << count << " activations in half";
-  os << updateText(plan.choice()) << ": ";
-  const ConsideredChoice *faster = findNextFaster(plan);
+  os << updateText(choice) << ": ";
+  const ConsideredChoice *faster = findNextFaster(plan, role);
   if (!faster) {
     os << "nothing is faster\n";
     return;
   }
   os << llvm::formatv("the next faster one saves {0:f4} s and needs {1}{2} "
                       "bytes more than the budget\n",
-                      plan.choice().stepSeconds - faster->stepSeconds,
+                      choice.stepSeconds - faster->stepSeconds,
                       faster->isExact ? "" : "about ",
-                      faster->peakBytes - plan.budget);
+                      faster->peakBytes - role.budget);
+}
+
+void printWhy(llvm::raw_ostream &os, const PlanResult &plan) {
+  if (!plan.fits)
+    os << "nothing fits\n";
+  else if (!plan.isMixed())
+    printWhy(os, plan, plan.role());
+  else
+    for (const PlanRole &role : plan.roles)
+      printWhy(os, plan, role);
 }
 
 void printBudgets(llvm::raw_ostream &os, const PlanResult &plan) {

@@ -34,7 +34,7 @@ void printBytes(llvm::raw_ostream &os, StringRef name, int64_t bytes) {
                       bytes / 0x1p30);
 }
 
-std::string ranksText(const PlanResult &plan) {
+std::string launchText(const PlanResult &plan) {
   auto count = [](int64_t n, StringRef what) {
     return llvm::formatv("{0} {1}{2}", n, what, n == 1 ? "" : "s").str();
   };
@@ -92,10 +92,48 @@ void printExchange(llvm::raw_ostream &os, Compilation &compilation) {
   os << llvm::formatv("; buffers of {0} bytes within overhead\n",
                       exchange.bufferBytes);
 }
+/// Buckets and bytes of those ranks.
+void printRole(llvm::raw_ostream &os, Compilation &compilation,
+               const PlanRole &role) {
+  const PlanResult &plan = compilation.getPlan();
+  os << llvm::formatv("  {0,-24} {1,12} {2,8} {3,14}\n", "bucket",
+                      "micro-batch", "share", "s/micro-batch");
+  for (auto [index, bucket] :
+       llvm::enumerate(bucketsOf(compilation.getModule())))
+    os << llvm::formatv("  {0,-24} {1,12} {2,6:f1} % {3,14:f4}\n",
+                        bucketText(bucket), role.plan.getMicroBatches()[index],
+                        100 * plan.shares[index],
+                        role.measure.microBatchSeconds(index));
+  for (unsigned index = 0; index < plan.shares.size(); ++index)
+    if (std::string text = halfStorageText(role.plan, index); !text.empty())
+      os << "  " << text << "\n";
+  int64_t used = 0;
+  for (unsigned klass = 0; klass < plan::kNumClasses; ++klass) {
+    int64_t bytes = role.measure.live.classes[klass];
+    used += bytes;
+    if (bytes)
+      printBytes(os, plan::className(klass), bytes);
+  }
+  printBytes(os, "unused", role.measure.arenaBytes - used);
+  printBytes(os, "overhead", role.overheadBytes);
+  printBytes(os, "peak", role.peakBytes());
+  printBytes(os, "budget", role.budget);
+  printStages(os, plan);
+  if (plan.isClamped && role.budget == plan.offered)
+    os << "  the budget asked for is more than "
+       << compilation.getRequest().hardware.name << " offers and was clamped\n";
+  os << llvm::formatv(
+      "  arena {0} bytes, {1:f2} % over the lower bound of {2} bytes\n",
+      role.measure.arenaBytes,
+      100.0 * role.measure.arenaBytes /
+              std::max<int64_t>(role.measure.live.most, 1) -
+          100,
+      role.measure.live.most);
+}
 } // namespace
 
-std::string tts::halfStorageText(const PlanResult &plan, unsigned bucket) {
-  ArrayRef<Attribute> items = plan.plan.getStore(bucket);
+std::string tts::halfStorageText(PlanAttr plan, unsigned bucket) {
+  ArrayRef<Attribute> items = plan.getStore(bucket);
   if (items.empty())
     return "";
   FloatType type = cast<StoreAttr>(items.front()).getType();
@@ -107,49 +145,24 @@ std::string tts::halfStorageText(const PlanResult &plan, unsigned bucket) {
 void tts::printPlanTable(llvm::raw_ostream &os, Compilation &compilation) {
   const PlanResult &plan = compilation.getPlan();
   const PlanRequest &request = compilation.getRequest();
-  ModuleOp module = compilation.getModule();
   os << "plan of " << compilation.getPath() << " on " << request.hardware.name
-     << ", " << request.threads << " threads, " << ranksText(plan) << ", "
+     << ", " << request.threads << " threads, " << launchText(plan) << ", "
      << plan.plan.getPrecision().getValue() << "\n";
   os << "  batch " << getBatch(compilation);
-  if (auto frames = module->getAttrOfType<IntegerAttr>(kBatchFramesAttr))
+  if (auto frames =
+          compilation.getModule()->getAttrOfType<IntegerAttr>(kBatchFramesAttr))
     os << llvm::formatv(" on average, {0} frames", frames.getInt());
   if (plan.exchange.ranks > plan.stages.count)
     os << " (" << plan.batch << " a "
        << (plan.stages.count > 1 ? "replica" : "rank") << ")";
   os << llvm::formatv("; predicted {0:f4} s per update\n", plan.stepSeconds);
-  os << llvm::formatv("  {0,-24} {1,12} {2,8} {3,14}\n", "bucket",
-                      "micro-batch", "share", "s/micro-batch");
-  for (auto [index, bucket] : llvm::enumerate(bucketsOf(module)))
-    os << llvm::formatv("  {0,-24} {1,12} {2,6:f1} % {3,14:f4}\n",
-                        bucketText(bucket), plan.plan.getMicroBatches()[index],
-                        100 * plan.shares[index],
-                        plan.role().measure.microBatchSeconds(index));
-  for (unsigned index = 0; index < plan.shares.size(); ++index)
-    if (std::string text = halfStorageText(plan, index); !text.empty())
-      os << "  " << text << "\n";
-  int64_t used = 0;
-  for (unsigned klass = 0; klass < plan::kNumClasses; ++klass) {
-    int64_t bytes = plan.role().measure.live.classes[klass];
-    used += bytes;
-    if (bytes)
-      printBytes(os, plan::className(klass), bytes);
-  }
-  printBytes(os, "unused", plan.role().measure.arenaBytes - used);
-  printBytes(os, "overhead", plan.role().overheadBytes);
-  printBytes(os, "peak", plan.peakBytes());
-  printBytes(os, "budget", plan.budget);
-  printStages(os, plan);
-  if (plan.isClamped)
-    os << "  the budget asked for is more than " << request.hardware.name
-       << " offers and was clamped\n";
-  os << llvm::formatv(
-      "  arena {0} bytes, {1:f2} % over the lower bound of {2} bytes\n",
-      plan.role().measure.arenaBytes,
-      100.0 * plan.role().measure.arenaBytes /
-              std::max<int64_t>(plan.role().measure.live.most, 1) -
-          100,
-      plan.role().measure.live.most);
+  if (plan.isMixed())
+    for (const PlanRole &role : plan.roles) {
+      os << "  " << ranksText(role.ranks) << ":\n";
+      printRole(os, compilation, role);
+    }
+  else
+    printRole(os, compilation, plan.role());
   if (plan.choice().updateInBackward)
     os << "  backward updates each parameter: nothing is clipped, and a norm "
           "that is not finite has spoilt them\n";

@@ -18,7 +18,7 @@ void printPlanTable(llvm::raw_ostream &os, Compilation &compilation);
 
 /// "bucket 0: 7 activations are kept in bf16 between forward and backward", or
 /// "".
-std::string halfStorageText(const PlanResult &plan, unsigned bucket);
+std::string halfStorageText(PlanAttr plan, unsigned bucket);
 
 /// --explain: the choices considered, why the winner won, and what other
 /// budgets get.

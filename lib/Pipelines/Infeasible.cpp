@@ -6,6 +6,13 @@
 using namespace mlir;
 using namespace tts;
 
+std::string tts::ranksText(ArrayRef<int64_t> ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(ranks, os);
+  return text;
+}
+
 std::string tts::explainInfeasible(const PlanResult &result) {
   // The largest classes of the smallest plan, overhead among them.
   SmallVector<std::pair<int64_t, StringRef>> classes = {

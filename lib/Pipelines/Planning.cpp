@@ -18,6 +18,7 @@
 #include "tts/Pipelines/UpdatePlace.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/ByteSize.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -69,8 +70,13 @@ private:
   LogicalResult makeExact(ArrayRef<size_t> indices);
   LogicalResult makeExactWhole(size_t index);
   LogicalResult lowerWhole(size_t index);
+  std::vector<plan::ExactFigures> getExact(ArrayRef<size_t> indices);
   FailureOr<PlanResult> choose();
-  LogicalResult finish(PlanResult &result);
+  FailureOr<size_t> pickInGroup(unsigned group, int64_t budget);
+  LogicalResult addRoles(PlanResult &result);
+  LogicalResult addRole(PlanResult &result, size_t index, int64_t budget,
+                        ArrayRef<int64_t> ranks);
+  void finish(PlanResult &result);
 
   ModuleOp module;
   const PlanRequest &request;
@@ -141,6 +147,9 @@ SmallVector<StringRef> Planner::getShardings() const {
     return {"none"};
   if (request.shardStates != "auto")
     return {request.shardStates};
+  // Within a micro-batch there is no order that different plans exchange in.
+  if (!request.budgets.empty())
+    return {"none", "optimizer"};
   return {"none", "optimizer", "gradients", "parameters"};
 }
 
@@ -243,6 +252,18 @@ LogicalResult Planner::makeExact(ArrayRef<size_t> indices) {
   return success();
 }
 
+/// None where one cannot be lowered.
+std::vector<plan::ExactFigures> Planner::getExact(ArrayRef<size_t> indices) {
+  std::vector<plan::ExactFigures> figures;
+  if (failed(makeExact(indices)))
+    return figures;
+  for (size_t index : indices) {
+    const ConsideredChoice &found = front.choices[index].figures;
+    figures.push_back({found.peakBytes, found.stepSeconds});
+  }
+  return figures;
+}
+
 FailureOr<PlanResult> Planner::choose() {
   std::vector<plan::JointEstimate> estimates;
   for (const PlanFront::Choice &choice : front.choices)
@@ -252,15 +273,7 @@ FailureOr<PlanResult> Planner::choose() {
     return j - search.choices().data();
   };
   auto exact = [&](const plan::Search::Choices &few) {
-    std::vector<plan::ExactFigures> figures;
-    SmallVector<size_t> indices = llvm::map_to_vector(few, indexOf);
-    if (failed(makeExact(indices)))
-      return figures;
-    for (size_t index : indices) {
-      const ConsideredChoice &found = front.choices[index].figures;
-      figures.push_back({found.peakBytes, found.stepSeconds});
-    }
-    return figures;
+    return getExact(llvm::map_to_vector(few, indexOf));
   };
   PlanResult result;
   result.batch = batchOfRank;
@@ -281,15 +294,60 @@ FailureOr<PlanResult> Planner::choose() {
   }
   result.fits = picked;
   result.taken = indexOf(picked ? picked : smallest.choice);
-  if (failed(makeExact(result.taken)) || failed(finish(result)))
+  if (failed(makeExact(result.taken)) || failed(addRoles(result)))
     return failure();
+  finish(result);
   return result;
 }
 
-LogicalResult Planner::finish(PlanResult &result) {
-  if (failed(lowerWhole(result.taken)))
+/// The fastest of a group that fits.
+FailureOr<size_t> Planner::pickInGroup(unsigned group, int64_t budget) {
+  std::vector<plan::JointEstimate> estimates;
+  SmallVector<size_t> indices;
+  for (auto [index, choice] : llvm::enumerate(front.choices))
+    if (choice.estimate.group == group) {
+      estimates.push_back(choice.estimate);
+      indices.push_back(index);
+    }
+  plan::Search search(std::move(estimates));
+  auto indexOf = [&](const plan::JointEstimate *j) {
+    return indices[j - search.choices().data()];
+  };
+  auto exact = [&](const plan::Search::Choices &few) {
+    return getExact(llvm::map_to_vector(few, indexOf));
+  };
+  const plan::JointEstimate *picked = search.pick(budget, exact);
+  if (!picked)
     return failure();
-  const PlanFront::Choice &choice = front.choices[result.taken];
+  return indexOf(picked);
+}
+
+/// One role, or one for each budget, in the order of their first ranks. The
+/// least budget decides what all have in common: precision and shards.
+LogicalResult Planner::addRoles(PlanResult &result) {
+  llvm::MapVector<int64_t, SmallVector<int64_t>> ranksOf;
+  for (auto [rank, asked] : llvm::enumerate(request.budgets)) {
+    ranksOf[std::min(asked, result.offered)].push_back(rank);
+    result.isClamped |= asked > result.offered;
+  }
+  if (!result.fits || ranksOf.size() < 2)
+    return addRole(result, result.taken, result.budget,
+                   llvm::to_vector(llvm::seq(request.ranks)));
+  unsigned group = front.choices[result.taken].estimate.group;
+  for (auto &[budget, ranks] : ranksOf) {
+    FailureOr<size_t> index = pickInGroup(group, budget);
+    if (failed(index) || failed(makeExact(*index)) ||
+        failed(addRole(result, *index, budget, ranks)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Planner::addRole(PlanResult &result, size_t index, int64_t budget,
+                               ArrayRef<int64_t> ranks) {
+  if (failed(lowerWhole(index)))
+    return failure();
+  const PlanFront::Choice &choice = front.choices[index];
   const ConsideredChoice &figures = choice.figures;
   if (measure.arenaBytes != figures.arenaBytes()) {
     isStale = candidates.empty();
@@ -300,21 +358,37 @@ LogicalResult Planner::finish(PlanResult &result) {
                          << "; this is a fault of the compiler, please report "
                             "it";
   }
-  result.plan = choice.plan;
-  result.exchange = front.groups[choice.estimate.group].exchange;
-  result.shares = front.shares;
-  for (const PlanFront::Choice &considered : front.choices)
-    result.considered.push_back(considered.figures);
   PlanRole &role = result.roles.emplace_back();
-  llvm::append_range(role.ranks, llvm::seq(request.ranks));
+  llvm::append_range(role.ranks, ranks);
+  role.budget = budget;
+  role.taken = index;
+  role.plan = choice.plan;
   role.overheadBytes = figures.overheadBytes;
-  result.stepSeconds = figures.stepSeconds;
   role.lowered = std::move(program);
   role.measure = std::move(measure);
+  lowered.reset();
   role.hostBufferBytes =
       hostUtterances(batch * request.groupsOfRank(), request.ranks) *
       *std::max_element(role.measure.hostBytes.begin(),
                         role.measure.hostBytes.end());
+  return success();
+}
+
+/// What is known once all roles are.
+void Planner::finish(PlanResult &result) {
+  const PlanRole &role = result.role();
+  result.plan = role.plan;
+  result.taken = role.taken;
+  result.budget = role.budget;
+  result.exchange =
+      front.groups[front.choices[role.taken].estimate.group].exchange;
+  result.shares = front.shares;
+  for (const PlanFront::Choice &considered : front.choices)
+    result.considered.push_back(considered.figures);
+  // They wait for the slowest.
+  for (const PlanRole &each : result.roles)
+    result.stepSeconds =
+        std::max(result.stepSeconds, result.considered[each.taken].stepSeconds);
   const auto &classes = role.measure.live.classes;
   // Without EMA, which many keep elsewhere: the comparison favours the others.
   int64_t states = classes[TTS_CLASS_PARAMETERS] +
@@ -322,7 +396,6 @@ LogicalResult Planner::finish(PlanResult &result) {
                    classes[TTS_CLASS_OPTIMIZER];
   result.eagerBytes =
       countEagerBytes(module, batchOfRank, result.plan.getPrecision(), states);
-  return success();
 }
 
 const PlanRole &PlanResult::role() const {

@@ -360,6 +360,11 @@ FailureOr<PlanResult> StagePlanner::choose() {
   result.stepSeconds = taken.stepSeconds;
   result.stages = {stages, taken.starts, taken.bubble};
   result.roles = std::move(taken.roles);
+  for (PlanRole &role : result.roles) {
+    role.budget = result.budget;
+    role.taken = result.taken;
+    role.plan = result.plan;
+  }
   int64_t states = 0;
   for (const PlanRole &role : result.roles)
     for (int64_t klass :

@@ -9,6 +9,7 @@ using namespace tts;
 static PlanRequest copyForTrial(const PlanRequest &request) {
   PlanRequest freer = request;
   freer.furtherBudgets.clear();
+  freer.budgets.clear(); // the least decides
   freer.front = nullptr;
   freer.timing = nullptr;
   return freer;

@@ -14,6 +14,8 @@ struct PlanRequest {
   plan::Hardware hardware;
   /// Bytes; without it what the hardware offers.
   std::optional<int64_t> budget;
+  /// Of each rank where they differ, else empty; `budget` is then the least.
+  llvm::SmallVector<int64_t> budgets;
   /// Pinned.
   std::optional<int64_t> microBatch;
   /// "auto": fp32, or bf16 where that is one of the hardware's strengths;
@@ -71,6 +73,10 @@ struct BudgetAnswer {
 /// What some of the ranks run, lowered and packed.
 struct PlanRole {
   llvm::SmallVector<int64_t> ranks;
+  /// Theirs; of what was considered the choice taken, and its plan.
+  int64_t budget = 0;
+  size_t taken = 0;
+  PlanAttr plan;
   StepMeasure measure;
   int64_t hostBufferBytes = 0, overheadBytes = 0;
   /// The programs under the plan, after Memory.
@@ -88,7 +94,8 @@ struct PlanStages {
   double bubble = 0;
 };
 
-/// A chosen plan with its exact figures; all are a rank's.
+/// A chosen plan with its exact figures; all are a rank's, where ranks differ
+/// those of the role of the largest peak.
 struct PlanResult {
   PlanAttr plan;
   /// False: no candidate fits; the figures are those of the smallest.
@@ -96,6 +103,8 @@ struct PlanResult {
   /// Asked for and offered, whichever is less; what the hardware offers.
   int64_t budget = 0, offered = 0;
   bool isClamped = false;
+  /// Budgets differ: ranks in the same place run different plans.
+  bool isMixed() const { return stages.count == 1 && roles.size() > 1; }
 
   /// Of the utterances, by bucket.
   llvm::SmallVector<double> shares;
@@ -145,6 +154,9 @@ int64_t shareOfBatch(int64_t batch, int64_t ranks);
 /// Utterances that a rank's loader has room for: its share of one update and of
 /// the next; of several ranks one more, for where it gets more than its share.
 int64_t hostUtterances(int64_t share, int64_t ranks);
+
+/// "rank 1", "ranks 0, 2".
+std::string ranksText(llvm::ArrayRef<int64_t> ranks);
 
 /// One line: smallest feasible budget, what binds, the cheapest way out.
 std::string explainInfeasible(const PlanResult &result);

@@ -90,7 +90,8 @@ void joinWorld(const Manifest &manifest, const Launch &launch, World &world) {
                 "recompile the model with this version of tts-compile");
   world = World(
       std::unique_ptr<Transport>(tts_make_transport(launch.rank, launch.ranks)),
-      manifest.stages.count);
+      manifest.stages.count,
+      manifest.stages.count > 1 || manifest.roleOfRank.empty());
 }
 
 void run(int argc, char **argv, World &world) {

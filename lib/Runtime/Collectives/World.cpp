@@ -7,8 +7,8 @@
 
 namespace tts::rt {
 
-World::World(std::unique_ptr<Transport> all, int stages)
-    : transport(std::move(all)), numStages(stages) {
+World::World(std::unique_ptr<Transport> all, int stages, bool alike)
+    : transport(std::move(all)), numStages(stages), alike(alike) {
   gathered.resize(most * size_t(ranks()));
   if (stages == 1)
     return;

@@ -19,7 +19,9 @@ public:
   /// Alone.
   World() = default;
   /// The replicas of one of the pipeline's stages are neighbours.
-  explicit World(std::unique_ptr<Transport> transport, int stages = 1);
+  /// `alike`: they run one step table.
+  explicit World(std::unique_ptr<Transport> transport, int stages = 1,
+                 bool alike = true);
 
   int rank() const { return transport ? transport->rank() : 0; }
   int ranks() const { return transport ? transport->ranks() : 1; }
@@ -29,6 +31,8 @@ public:
   /// Of the whole model.
   int replicas() const { return ranks() / numStages; }
   int replica() const { return rank() % replicas(); }
+  /// Whether the replicas of this stage run the same step table.
+  bool replicasAreAlike() const { return alike; }
   /// Null when alone.
   Transport *messages(Among among = Among::All) const {
     return among == Among::Replicas && ofReplicas ? ofReplicas.get()
@@ -63,6 +67,7 @@ private:
 
   std::unique_ptr<Transport> transport;
   int numStages = 1;
+  bool alike = true;
   std::unique_ptr<Group> ofReplicas, ofStages; ///< null: one stage
   std::vector<double> gathered;
   uint64_t numbersSent = 0, bulkBefore = 0;

@@ -8,6 +8,10 @@ import tempfile
 CASES = {
     "--memory-budget=lots": "--memory-budget: 'lots' is no size; write bytes",
     "--memory-budget=1G,2G": "--memory-budget: '1G,2G' is for 2 ranks, not 1; give one size, or one per rank",
+    "--memory-budget=2G,1G --ranks=2 --pipeline=2": "--memory-budget: stages of a pipeline (--pipeline) have one budget; give",
+    "--memory-budget=2G,1G --ranks=2 --shard-states=parameters": "--shard-states: 'parameters' exchanges within each "
+    "micro-batch, in an order that ranks of different --memory-budget do not share; use --shard-states=optimizer",
+    "--memory-budget=2G,1G --ranks=2 --deterministic": "--deterministic: ranks of different --memory-budget cut their",
     "--target=cuda": "--target: 'cuda' is not supported; use cpu",
     "--gpu-arch=sm_80": "--gpu-arch: is not supported yet; leave it out",
     "--hardware=cray": "--hardware: cray: is no known hardware (host, a100-80g",

@@ -20,7 +20,7 @@ struct Example {
   TableBuilder builder;
   std::vector<uint64_t> blob;
 
-  Example() {
+  explicit Example(int buckets = 2) {
     Slot late = builder.buffer("late", TTS_CLASS_GRADIENTS, bytes);
     Slot early = builder.buffer("early", TTS_CLASS_GRADIENTS, bytes);
     Slot room =
@@ -29,9 +29,11 @@ struct Example {
     builder.kernel("first", nothing, 1, {updates(early)});
     builder.kernel("second", nothing, 1, {updates(late)});
     builder.kernel("third", nothing, 1, {reads(late), writes(room)});
-    builder.program("backward", TTS_PROGRAM_BACKWARD, 1);
-    builder.kernel("second", nothing, 1, {updates(late)});
-    builder.kernel("first", nothing, 1, {updates(early)});
+    if (buckets > 1) {
+      builder.program("backward", TTS_PROGRAM_BACKWARD, 1);
+      builder.kernel("second", nothing, 1, {updates(late)});
+      builder.kernel("first", nothing, 1, {updates(early)});
+    }
     builder.program("update", TTS_PROGRAM_UPDATE, TTS_NO_BUCKET);
     builder.library("rt.all_reduce",
                     {updates(late), updates(early), writes(room)}, {});
@@ -46,10 +48,10 @@ struct Rank {
   std::vector<void *> operands;
   EarlySums sums;
 
-  Rank(const Example &example, Transport &transport)
+  Rank(const Example &example, Transport &transport, bool alike = true)
       : table(example.blob.data()), arena(example.builder.arenaBytes()),
         operands(findOperands()),
-        sums(table, entry(), operands.data(), transport) {}
+        sums(table, entry(), operands.data(), transport, alike) {}
 
   const TtsEntry &entry() const {
     return table.entries[table.entries.size() - 1];
@@ -104,6 +106,27 @@ TEST(EarlySums, EverythingIsSummedOnceAndNotTooEarly) {
       own.expect(0, float(30 + 3 * update));
       own.expect(1, float(30 + 3 * update));
     }
+  });
+}
+
+/// Bucket 0's backward alone ends in the other order, so its rank's table would
+/// have the parts the other way round.
+TEST(EarlySums, RanksOfDifferentTablesSumInOneOrder) {
+  onRanks(2, [&](int rank, std::unique_ptr<Transport> transport) {
+    Example example(rank == 0 ? 2 : 1);
+    Rank own(example, *transport, /*alike=*/false);
+    own.fill(0, 1);
+    own.fill(1, float(2 + rank));
+    own.sums.begin(0);
+    own.sums.advance(1); // `early`, the last operand
+    for (int tries = 0; transport->bytesSent() < Example::bytes; ++tries) {
+      ASSERT_LT(tries, 5000) << "nothing is sent while backward runs";
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    own.sums.advance(3);
+    own.sums.finish();
+    own.expect(0, 2);
+    own.expect(1, 5);
   });
 }
 

@@ -21,9 +21,9 @@ bool overlaps(const TtsOperand &a, const TtsOperand &b) {
 } // namespace
 
 EarlySums::EarlySums(const Table &table, const TtsEntry &entry,
-                     void *const *operands, Transport &transport)
+                     void *const *operands, Transport &transport, bool alike)
     : table(table) {
-  makeParts(entry, operands, transport);
+  makeParts(entry, operands, transport, alike);
   thread = startSmallThread(enter, this, "sums over ranks");
 }
 
@@ -70,14 +70,17 @@ EarlySums::findLastTouches(const TtsEntry &entry) const {
 }
 
 void EarlySums::makeParts(const TtsEntry &entry, void *const *operands,
-                          Transport &transport) {
+                          Transport &transport, bool alike) {
   const TtsOperand *sums = table.operands.first + entry.first_operand;
   uint32_t count = entry.num_operands - 1;
   auto touches = findLastTouches(entry);
   std::vector<uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0);
-  // All ranks have the same table, so one bucket's order is everyone's.
-  if (!touches.empty()) {
+  // Where all ranks have the same table one bucket's order is everyone's.
+  // Operands are in forward's order, which backward is through with in reverse.
+  if (!alike) {
+    std::reverse(order.begin(), order.end());
+  } else if (!touches.empty()) {
     const std::vector<uint32_t> &last = touches.rbegin()->second;
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return last[a] < last[b]; });

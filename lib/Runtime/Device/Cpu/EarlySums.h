@@ -5,7 +5,8 @@
 // sums each part as soon as no entry touches it any more; `update` then waits
 // for the rest. Every rank sums the same parts in the same order, whichever
 // bucket its last micro-batch is of, and a rank without one does so in
-// `update`.
+// `update`. Ranks whose tables differ (other budgets) take what they have in
+// common instead: the operands, from the last one on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +26,10 @@ namespace tts::rt {
 
 class EarlySums {
 public:
-  /// `entry` is an rt.all_reduce of update, `operands` its addresses.
+  /// `entry` is an rt.all_reduce of update, `operands` its addresses. `alike`:
+  /// the ranks run one table.
   EarlySums(const Table &table, const TtsEntry &entry, void *const *operands,
-            Transport &transport);
+            Transport &transport, bool alike = true);
   ~EarlySums();
   EarlySums(const EarlySums &) = delete;
   EarlySums &operator=(const EarlySums &) = delete;
@@ -49,7 +51,7 @@ private:
     std::map<uint32_t, uint32_t> ready; ///< by program: entries that must run
   };
   void makeParts(const TtsEntry &entry, void *const *operands,
-                 Transport &transport);
+                 Transport &transport, bool alike);
   std::map<uint32_t, std::vector<uint32_t>>
   findLastTouches(const TtsEntry &entry) const;
   void wake();

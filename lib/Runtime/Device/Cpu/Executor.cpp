@@ -201,8 +201,8 @@ void Executor::prepareEarlySums() {
           static_cast<const AllReduce *>(call.library)->transport();
       if (transport.ranks() == 1)
         continue;
-      early =
-          std::make_unique<EarlySums>(table, entry, call.operands, transport);
+      early = std::make_unique<EarlySums>(table, entry, call.operands,
+                                          transport, world->replicasAreAlike());
       for (auto &collective : collectives)
         if (collective.get() == call.library)
           static_cast<AllReduce &>(*collective).hasEarly(early.get());
