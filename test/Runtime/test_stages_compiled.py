@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from test_budget import TOOLS, check_final_line, compile_model, python, run
@@ -122,3 +123,43 @@ def test_a_killed_stage_loses_nothing(material, alone, tmp_path, victim):
     for file in ("model", "optimizer"):
         path = f"step-00000012/{file}.safetensors"
         assert (kept / path).read_bytes() == (tmp_path / "whole" / path).read_bytes()
+
+
+SHARED = """
+    %again = tts.relu %1 : tensor<?x?x16xf32, #wide> loc("relu1")
+    %twice = tts.conv1d %again, %conv {left = 1 : i64} : tensor<?x?x16xf32, #wide>, tensor<3x16x16xf32> to tensor<?x?x16xf32, #wide> loc("conv2")
+    %2 = tts.relu %twice : tensor<?x?x16xf32, #wide> loc("relu")
+"""
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_stages_share_a_parameter(material, tmp_path, replicas):
+    """A convolution that both stages run: its owner adds the other's gradient and gives the new value back."""
+    text = (Path(__file__).parent.parent / "Driver/Inputs/pitch.mlir").read_text()
+    text = text.replace("11x16", "40x16").replace("<text = 8>, #tts.bucket<text = 16>", "<text = 24>")
+    line = '    %2 = tts.relu %1 : tensor<?x?x16xf32, #wide> loc("relu")\n'
+    assert line in text
+    (tmp_path / "model.mlir").write_text(text.replace(line, SHARED))
+    curves = []
+    for name, flags in (("one", []), ("two", [f"--ranks={2 * replicas}", "--pipeline=2"])):
+        compiled = run(
+            TOOLS / "tts-compile", f"--memory-budget={BUDGET}", "--batch=8", "--micro-batch=2", "--threads=1", *flags,
+            tmp_path / "model.mlir", "-o", tmp_path / name,
+        )  # fmt: skip
+        assert compiled.returncode == 0, compiled.stderr
+        proof = run(TOOLS / "tts-check", tmp_path / f"{name}.plan.json", "--executable", tmp_path / name)
+        assert proof.returncode == 0, proof.stdout + proof.stderr
+        start = [*MPIRUN, "-n", str(2 * replicas)] if flags else []
+        ended = run(
+            *start, tmp_path / name, f"--data={material / 'corpus'}", "--steps=5", "--lr=0.01", "--eval-every=0",
+            f"--log-dir={tmp_path / (name + '-log')}",
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stderr
+        curves.append([json.loads(line) for line in (tmp_path / f"{name}-log/metrics.jsonl").read_text().splitlines()])
+    parameters = [[b["name"] for b in role["buffers"]] for role in
+                  json.loads((tmp_path / "two.plan.json").read_text())["roles"]]  # fmt: skip
+    assert all("conv.weight" in names for names in parameters)
+    assert sum("moment1:conv.weight" in names for names in parameters) == 1
+    for one, two in zip(curves[0][:-1], curves[1][:-1], strict=True):
+        assert two["loss"] == pytest.approx(one["loss"], rel=1e-6)
+        assert two["grad_norm"] == pytest.approx(one["grad_norm"], rel=1e-5)
