@@ -81,12 +81,14 @@ llvm::Error Compilation::choose() {
       return error;
     request.front = &front;
   }
+  request.needsProgram =
+      needsProgram || flags.explain || !flags.planJson.empty();
   auto planned = makePlan(*module, request);
   request.front = nullptr;
   if (failed(planned))
     return failure("correct the model there, see docs/ir-contracts.md");
   result.emplace(std::move(*planned));
-  if (flags.planFront.empty())
+  if (!front.isNew)
     return llvm::Error::success();
   return writeFile(flags.planFront, frontJson(front, key));
 }

@@ -24,6 +24,8 @@ public:
   /// Reads `path` ("-" is stdin) and applies the flags.
   llvm::Error load(llvm::StringRef path);
   llvm::Error differentiate();
+  /// Wants the programs under the plan, even where it is looked up.
+  void needProgram() { needsProgram = true; }
   /// Chooses, prints table and explanation, writes --plan-json. Exit 3 when
   /// nothing fits.
   llvm::Error plan();
@@ -59,6 +61,7 @@ private:
   std::optional<BatchSetting> batch;
   std::optional<PlanResult> result;
   std::vector<std::string> changes; ///< but for the batch's
+  bool needsProgram = false;
   std::string loweredBatch;         ///< or "": it was kept
 };
 

@@ -172,5 +172,6 @@ int tts::runCompile(int argc, char **argv) {
   applyDefaultTimingManagerCLOptions(timers);
   TimingScope timing = timers.getRootScope();
   Compilation compilation(context, flags, timing);
+  compilation.needProgram();
   return reportFailure(run(argv[0], compilation, own));
 }

@@ -3,6 +3,7 @@
 #include "FrontFile.h"
 
 #include "Compilation.h"
+#include "SourceHash.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "tts/Target/Cpu/Libraries.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,7 +22,7 @@ using json::ObjectMapper;
 namespace {
 /// The first key of a front's file; raised when its fields change.
 constexpr StringLiteral kVersionKey = "tts_plan_front";
-constexpr int64_t kVersion = 5;
+constexpr int64_t kVersion = 6;
 
 template <typename Range> json::Value listJson(const Range &range) {
   return Array(range);
@@ -52,7 +53,6 @@ json::Value groupJson(const PlanFront::Group &group) {
                 {"overhead_bytes", s.overheadBytes},
                 {"primitive_bytes", s.primitiveBytes},
                 {"update_seconds", s.updateSeconds},
-                {"classes", listJson(s.classes)},
                 {"ranks", e.ranks},
                 {"all_reduce_bytes", e.allReduceBytes},
                 {"all_reduce_seconds", e.allReduceSeconds},
@@ -72,7 +72,6 @@ bool readGroup(const json::Value &value, PlanFront::Group &group,
          mapper.map("overhead_bytes", s.overheadBytes) &&
          mapper.map("primitive_bytes", s.primitiveBytes) &&
          mapper.map("update_seconds", s.updateSeconds) &&
-         mapList(mapper, "classes", s.classes) &&
          mapper.map("ranks", e.ranks) &&
          mapper.map("all_reduce_bytes", e.allReduceBytes) &&
          mapper.map("all_reduce_seconds", e.allReduceSeconds) &&
@@ -101,6 +100,8 @@ json::Value choiceJson(const PlanFront::Choice &choice) {
                 {"overhead_bytes", f.overheadBytes},
                 {"classes", listJson(f.classes)},
                 {"step_seconds", f.stepSeconds},
+                {"lower_bound_bytes", f.lowerBoundBytes},
+                {"micro_batch_seconds", listJson(f.microBatchSeconds)},
                 {"exact", f.isExact}};
 }
 
@@ -125,6 +126,8 @@ bool readChoice(const json::Value &value, PlanFront::Choice &choice,
       mapper.map("overhead_bytes", f.overheadBytes) &&
       mapList(mapper, "classes", f.classes) &&
       mapper.map("step_seconds", f.stepSeconds) &&
+      mapper.map("lower_bound_bytes", f.lowerBoundBytes) &&
+      mapList(mapper, "micro_batch_seconds", f.microBatchSeconds) &&
       mapper.map("exact", f.isExact);
   if (!isRead)
     return false;
@@ -158,7 +161,7 @@ bool readLists(const Object &object, PlanFront &front, MLIRContext &context) {
 std::string tts::keyOfFront(ModuleOp module, const PlanRequest &request) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << kToolVersion << "\n"
+  os << getSourceHash() << "\n"
      << cpu::getMatmulLibraryVersion() << "\n"
      << llvm::sys::getHostCPUName() << "\n"
      << request.hardware.hash() << "\n"

@@ -6,6 +6,7 @@
 #include "tts-runtime/Format.h"
 #include "tts/Analysis/BucketPrograms.h"
 #include "tts/Dialect/Tts/IR/Names.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tts;
@@ -141,9 +142,12 @@ void Candidates::readSettings(const StepMeasure &shared) {
   settings.overheadBytes =
       request.hardware.processBytes + exchange.bufferBytes +
       hostUtterances(batch * settings.groups, exchange.ranks) * hostBytes;
-  for (auto &state : states)
-    settings.persistentBytes += state.second;
-  settings.classes = shared.live.classes;
+  for (auto &[state, bytes] : states) {
+    settings.persistentBytes += llvm::alignTo(bytes, TTS_ARENA_ALIGNMENT);
+    settings.states[state.first] += bytes;
+  }
+  settings.liveTransientBytes = shared.live.most - shared.live.persistent;
+  settings.transientClasses = shared.transientClasses();
   settings.updateSeconds = shared.updateSeconds() + exchange.allReduceSeconds;
   sharedTransientBytes = shared.arenaBytes - shared.persistentBytes;
 }
@@ -216,7 +220,8 @@ plan::Estimate Candidates::estimate(const Bucket &bucket, int64_t microBatch,
   e.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : low.batchBytes)
     e.batchBytes[inputs.lookup(name)] =
-        between(bytes, high.batchBytes.lookup(name));
+        llvm::alignTo(int64_t(between(bytes, high.batchBytes.lookup(name))),
+                      TTS_ARENA_ALIGNMENT);
   return e;
 }
 
@@ -243,12 +248,12 @@ plan::Candidate Candidates::makeCandidate(const Trial &trial) const {
   plan::Candidate c;
   c.microBatch = trial.microBatch;
   c.transientBytes = std::max(trial.transientBytes(), sharedTransientBytes);
-  c.classes = c.transientBytes == trial.transientBytes() ? m.live.classes
-                                                         : settings.classes;
   c.batchBytes.resize(inputs.size());
   for (auto [name, bytes] : m.batchBytes)
     c.batchBytes[inputs.lookup(name)] = bytes;
   c.primitives = m.primitives;
+  c.liveTransientBytes = m.live.most - m.live.persistent;
+  c.transientClasses = m.transientClasses();
   c.microBatchSeconds = m.microBatchSeconds(trial.bucket);
   return c;
 }
@@ -301,13 +306,13 @@ plan::JointChoice Candidates::join(ArrayRef<unsigned> choice) const {
   return plan::joinCandidates(settings, shares, chosen);
 }
 
-/// What is live at the peak: states and library scratch as in the samples, and
-/// what the estimate has besides as activations.
+/// What is live at the peak above the states: library scratch as in the
+/// samples, and what the estimate has besides as activations.
 plan::ClassBytes
 Candidates::estimateClasses(unsigned index,
                             const plan::Estimate &estimate) const {
   const Trial &low = buckets[index].small, &high = buckets[index].large;
-  plan::ClassBytes classes = low.measure.live.classes;
+  plan::ClassBytes classes = low.measure.transientClasses();
   int64_t span = high.microBatch - low.microBatch;
   double t = span ? double(estimate.microBatch - low.microBatch) / span : 0;
   int64_t &workspace = classes[TTS_CLASS_WORKSPACE];
@@ -346,7 +351,7 @@ ConsideredChoice Candidates::describe(const plan::JointEstimate &j) const {
   }
   plan::Search::Fixed fixed = getFixedBytes();
   choice.overheadBytes = settings.overheadBytes + fixed.estimated;
-  choice.classes = plan::joinClasses(settings.classes, largest, region);
+  choice.classes = plan::joinClasses(settings.states, largest, region);
   return choice;
 }
 

@@ -45,6 +45,18 @@ struct PlanPass : tts::impl::PlanPassBase<PlanPass> {
              << " ranks";
     request.ranks = ranks;
     request.deterministic = deterministic;
+    if (!llvm::is_contained(
+            {"auto", "none", "optimizer", "gradients", "parameters"},
+            shardStates))
+      return module.emitError("shard-states '")
+             << shardStates
+             << "' is not known; auto, none, optimizer, gradients or "
+                "parameters is";
+    request.shardStates = shardStates;
+    if (deterministic && shardStates != "auto" && shardStates != "none")
+      return module.emitError(
+          "the norm of sharded gradients is rounded as the ranks are, which "
+          "deterministic forbids; leave one of them out");
     if (deterministic && kFoldGroups % ranks != 0)
       return module.emitError("deterministic sums are of 1, 2 or 4 ranks, not ")
              << ranks;

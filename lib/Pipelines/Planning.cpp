@@ -38,10 +38,13 @@ plan::JointChoice joinWhole(const PlanFront::Group &group,
       settings.overheadBytes +
       settings.primitiveBytes * static_cast<int64_t>(measure.primitives.size());
   joint.classes = measure.live.classes;
+  joint.lowerBoundBytes = measure.live.most;
   joint.stepSeconds = settings.updateSeconds;
+  for (unsigned bucket = 0; bucket < shares.size(); ++bucket)
+    joint.microBatchSeconds.push_back(measure.microBatchSeconds(bucket));
   for (auto [bucket, share] : llvm::enumerate(shares))
     joint.stepSeconds +=
-        measure.microBatchSeconds(bucket) * settings.groups *
+        joint.microBatchSeconds[bucket] * settings.groups *
         plan::expectedMicroBatches(settings.batch, share, microBatches[bucket]);
   return joint;
 }
@@ -164,6 +167,7 @@ static SmallVector<int64_t> getPrefetches(StringRef sharding) {
 /// and the choices among them, estimated.
 LogicalResult Planner::fillFront() {
   std::vector<plan::Search> searches;
+  front.isNew = true;
   for (StringRef precision : getPrecisions())
     for (bool updateInBackward : getUpdatePlaces())
       for (StringRef sharding : getShardings())
@@ -343,12 +347,27 @@ LogicalResult Planner::addRoles(PlanResult &result) {
   return success();
 }
 
+/// What can be told of a choice that was looked up and is not lowered.
+static StepMeasure recallMeasure(const ConsideredChoice &figures) {
+  StepMeasure measure;
+  measure.arenaBytes = figures.arenaBytes();
+  measure.live.most = figures.lowerBoundBytes;
+  measure.live.classes = figures.classes;
+  for (auto [bucket, seconds] : llvm::enumerate(figures.microBatchSeconds))
+    measure.seconds[{TTS_PROGRAM_FORWARD, bucket}] = seconds;
+  return measure;
+}
+
 LogicalResult Planner::addRole(PlanResult &result, size_t index, int64_t budget,
                                ArrayRef<int64_t> ranks) {
-  if (failed(lowerWhole(index)))
-    return failure();
   const PlanFront::Choice &choice = front.choices[index];
   const ConsideredChoice &figures = choice.figures;
+  const bool isRecalled =
+      !front.isNew && result.fits && !request.needsProgram && figures.isExact;
+  if (isRecalled)
+    measure = recallMeasure(figures);
+  else if (failed(lowerWhole(index)))
+    return failure();
   if (measure.arenaBytes != figures.arenaBytes()) {
     isStale = candidates.empty();
     return isStale ? failure()
@@ -367,10 +386,11 @@ LogicalResult Planner::addRole(PlanResult &result, size_t index, int64_t budget,
   role.lowered = std::move(program);
   role.measure = std::move(measure);
   lowered.reset();
-  role.hostBufferBytes =
-      hostUtterances(batch * request.groupsOfRank(), request.ranks) *
-      *std::max_element(role.measure.hostBytes.begin(),
-                        role.measure.hostBytes.end());
+  if (!isRecalled)
+    role.hostBufferBytes =
+        hostUtterances(batch * request.groupsOfRank(), request.ranks) *
+        *std::max_element(role.measure.hostBytes.begin(),
+                          role.measure.hostBytes.end());
   return success();
 }
 

@@ -53,11 +53,10 @@ void measureLive(ModuleOp module, StepMeasure &measure) {
     if (buffer.getProgram() >= 0)
       continue;
     StringRef name = buffer.getName().getValue();
-    int64_t bytes = llvm::alignTo(buffer.getSize(), TTS_ARENA_ALIGNMENT);
     if (buffer.getKlass() == TTS_CLASS_BATCH)
-      measure.batchBytes[name] = bytes;
+      measure.batchBytes[name] = buffer.getSize();
     else
-      measure.stateBytes[{buffer.getKlass(), name}] = bytes;
+      measure.stateBytes[{buffer.getKlass(), name}] = buffer.getSize();
   }
   measure.live = plan::measureLiveBytes(programs, ranges);
   llvm::erase_if(ranges, [&](const plan::LiveRange &range) {
@@ -95,6 +94,14 @@ SmallVector<plan::ProgramSpan> tts::getProgramSpans(ModuleOp module) {
                      static_cast<int64_t>(
                          program.getBody().front().getOperations().size())});
   return spans;
+}
+
+plan::ClassBytes StepMeasure::transientClasses() const {
+  plan::ClassBytes classes = live.classes;
+  for (const auto &[state, bytes] : stateBytes)
+    classes[state.first] -= bytes;
+  classes[TTS_CLASS_BATCH] = 0;
+  return classes;
 }
 
 double StepMeasure::microBatchSeconds(int64_t bucket) const {

@@ -16,7 +16,8 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     never raises the peak. When nothing fits, the error names the smallest
     feasible budget, the classes that bind and the cheapest way out. With
     several ranks each takes its share of the batch, `tts.ranks` says how many
-    there are, and the sum of the gradients counts in time and bytes.
+    there are, and the sum of the gradients counts in time and bytes; where each
+    keeps its shards only of some states, `tts.state_sharding` says of which.
 
     Does not: change any op.
   }];
@@ -27,6 +28,9 @@ def PlanPass : Pass<"tts-plan", "::mlir::ModuleOp"> {
     Option<"hardware", "hardware", "std::string", /*default=*/"\"\"",
            "name or FILE.json; without it tts.hardware or host">,
     Option<"ranks", "ranks", "int64_t", /*default=*/"1", "data replicas">,
+    Option<"shardStates", "shard-states", "std::string", /*default=*/"\"auto\"",
+           "auto, none, optimizer, gradients or parameters: a rank keeps its "
+           "shards only of these">,
     Option<"deterministic", "deterministic", "bool", /*default=*/"false",
            "the same bits on 1, 2 and 4 ranks">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",

@@ -33,6 +33,10 @@ struct ConsideredChoice {
   double stepSeconds = 0;
   /// Lowered and packed; else all figures are estimates.
   bool isExact = false;
+  /// Of what is exact: the most bytes live at once, and by bucket seconds of
+  /// one micro-batch.
+  int64_t lowerBoundBytes = 0;
+  llvm::SmallVector<double> microBatchSeconds;
 
   int64_t arenaBytes() const { return peakBytes - overheadBytes; }
   int64_t unusedBytes() const {
@@ -45,6 +49,8 @@ struct ConsideredChoice {
     overheadBytes = joint.overheadBytes;
     classes = joint.classes;
     stepSeconds = joint.stepSeconds;
+    lowerBoundBytes = joint.lowerBoundBytes;
+    microBatchSeconds = joint.microBatchSeconds;
   }
 };
 
@@ -80,6 +86,8 @@ struct PlanFront {
   std::vector<Choice> choices;
   /// Of the utterances, by bucket.
   llvm::SmallVector<double> shares;
+  /// Found in this process, not read.
+  bool isNew = false;
 };
 
 } // namespace tts

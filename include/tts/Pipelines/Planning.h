@@ -53,6 +53,10 @@ struct PlanRequest {
   /// Kept between requests that differ in their budgets alone: filled where it
   /// is empty, every choice lowered and packed, else looked up. Or null.
   PlanFront *front = nullptr;
+  /// Whether the programs under the plan are wanted, too; else a choice that is
+  /// looked up is not lowered: its role has no programs, no host buffer and no
+  /// more of a measure than is printed.
+  bool needsProgram = true;
   /// Where the candidates and the plan's phases get timers; or null.
   mlir::TimingScope *timing = nullptr;
 

@@ -31,9 +31,9 @@ struct StepMeasure {
   /// The most that is live above the persistent bytes outside forward and
   /// backward.
   int64_t sideBytes = 0;
-  /// By input: the class `batch`'s bytes, rounded up to the alignment.
+  /// By input: the class `batch`'s bytes.
   llvm::MapVector<llvm::StringRef, int64_t> batchBytes;
-  /// By class and name: what else persists, rounded up.
+  /// By class and name: what else persists.
   llvm::DenseMap<std::pair<unsigned, llvm::StringRef>, int64_t> stateBytes;
   /// Hashes of the distinct library calls, ascending.
   std::vector<uint64_t> primitives;
@@ -44,6 +44,8 @@ struct StepMeasure {
   /// Host bytes of the longest utterance of a bucket, by bucket.
   llvm::SmallVector<int64_t> hostBytes;
 
+  /// What is live at the peak but does not persist, by class.
+  plan::ClassBytes transientClasses() const;
   /// Denominators, forward and backward of a bucket, and what of that is spent
   /// waiting for other ranks.
   double microBatchSeconds(int64_t bucket) const;

@@ -1,6 +1,7 @@
 //===- Layout.cpp - live ranges and offsets -------------------------------===//
 
 #include "Layout.h"
+#include "mlir/IR/Threading.h"
 #include "tts-runtime/Format.h"
 #include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Transforms/Memory/Packing.h"
@@ -162,7 +163,8 @@ static int64_t placeSlot(StorageTable &table, int64_t base) {
   return most;
 }
 
-Layout memory::layOut(MutableArrayRef<Program> programs, StorageTable &table) {
+Layout memory::layOut(MLIRContext *context, MutableArrayRef<Program> programs,
+                      StorageTable &table) {
   placeOnTimelines(programs);
   for (Program &program : programs)
     computeLiveRanges(program);
@@ -186,9 +188,15 @@ Layout memory::layOut(MutableArrayRef<Program> programs, StorageTable &table) {
     if (!storage.isPersistent() && !storage.mergedInto && storage.begin >= 0 &&
         storage.offset < 0)
       timelines[storage.timeline].push_back(&storage);
+  SmallVector<std::pair<ArrayRef<Storage *>, int64_t>> parts;
   for (auto &[timeline, base] : bases)
-    layout.arenaBytes =
-        std::max(layout.arenaBytes, packTimeline(timelines[timeline], base));
+    parts.push_back({timelines[timeline], base});
+  std::vector<int64_t> tops(parts.size());
+  parallelFor(context, 0, parts.size(), [&](size_t i) {
+    tops[i] = packTimeline(parts[i].first, parts[i].second);
+  });
+  for (int64_t top : tops)
+    layout.arenaBytes = std::max(layout.arenaBytes, top);
   layout.arenaBytes = llvm::alignTo(layout.arenaBytes, TTS_ARENA_ALIGNMENT);
   return layout;
 }

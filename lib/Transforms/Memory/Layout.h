@@ -19,7 +19,8 @@ struct Layout {
 /// persistent storages from 0 by class, each timeline packed above them. Where
 /// several micro-batches are under way at a time, what forward keeps for
 /// backward lies between, once per slot.
-Layout layOut(llvm::MutableArrayRef<Program> programs, StorageTable &table);
+Layout layOut(mlir::MLIRContext *context,
+              llvm::MutableArrayRef<Program> programs, StorageTable &table);
 
 } // namespace tts::memory
 

@@ -32,7 +32,7 @@ struct Memory : tts::impl::TtsMemoryBase<Memory> {
     for (Program &program : programs)
       if (failed(table.assign(program)) || failed(schedule(program)))
         return signalPassFailure();
-    Layout layout = layOut(programs, table);
+    Layout layout = layOut(&getContext(), programs, table);
     for (Program &program : programs)
       numEntries += program.entries.size() * program.slots;
     numBuffers = table.getAll().size();

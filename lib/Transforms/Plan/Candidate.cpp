@@ -3,6 +3,7 @@
 #include "tts/Transforms/Plan/Candidate.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -43,8 +44,8 @@ ClassBytes tts::plan::joinClasses(const ClassBytes &states,
                                   const ClassBytes &transients,
                                   llvm::ArrayRef<int64_t> batchBytes) {
   ClassBytes classes = transients;
-  for (unsigned klass = 0; klass <= TTS_CLASS_EMA; ++klass)
-    classes[klass] = std::max(states[klass], transients[klass]);
+  for (unsigned klass = 0; klass < kNumClasses; ++klass)
+    classes[klass] += states[klass];
   classes[TTS_CLASS_BATCH] =
       std::accumulate(batchBytes.begin(), batchBytes.end(), int64_t(0));
   return classes;
@@ -56,13 +57,17 @@ tts::plan::joinCandidates(const JointSettings &settings,
                           llvm::ArrayRef<const Candidate *> candidates) {
   JointChoice joint;
   joint.stepSeconds = settings.updateSeconds;
-  const Candidate *largest = candidates.front();
+  int64_t transients = 0, live = settings.liveTransientBytes;
+  ClassBytes classes = settings.transientClasses;
   llvm::SmallVector<int64_t> batchBytes;
   std::vector<uint64_t> primitives;
   for (auto [share, candidate] : llvm::zip(shares, candidates)) {
     const Candidate &c = *candidate;
-    if (c.transientBytes > largest->transientBytes)
-      largest = candidate;
+    transients = std::max(transients, c.transientBytes);
+    if (c.liveTransientBytes > live) {
+      live = c.liveTransientBytes;
+      classes = c.transientClasses;
+    }
     batchBytes.resize(std::max(batchBytes.size(), c.batchBytes.size()));
     for (auto [most, bytes] : llvm::zip(batchBytes, c.batchBytes))
       most = std::max(most, bytes);
@@ -70,13 +75,17 @@ tts::plan::joinCandidates(const JointSettings &settings,
     std::set_union(primitives.begin(), primitives.end(), c.primitives.begin(),
                    c.primitives.end(), std::back_inserter(both));
     primitives = std::move(both);
+    joint.microBatchSeconds.push_back(c.microBatchSeconds);
     joint.stepSeconds +=
         c.microBatchSeconds * settings.groups *
         expectedMicroBatches(settings.batch, share, c.microBatch);
   }
-  joint.classes = joinClasses(settings.classes, largest->classes, batchBytes);
-  joint.arenaBytes = settings.persistentBytes + largest->transientBytes +
-                     joint.classes[TTS_CLASS_BATCH];
+  joint.classes = joinClasses(settings.states, classes, batchBytes);
+  joint.lowerBoundBytes =
+      std::accumulate(joint.classes.begin(), joint.classes.end(), int64_t(0));
+  joint.arenaBytes = settings.persistentBytes + transients;
+  for (int64_t bytes : batchBytes)
+    joint.arenaBytes += llvm::alignTo(bytes, TTS_ARENA_ALIGNMENT);
   joint.overheadBytes =
       settings.overheadBytes +
       settings.primitiveBytes * static_cast<int64_t>(primitives.size());

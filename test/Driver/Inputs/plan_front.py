@@ -38,6 +38,15 @@ code, _, text = run("1K", f"--plan-front={front}")
 assert code == 3 and (code, {}, text) == run("1K"), text
 assert json.loads(front.read_text()) == known, "a look-up changes nothing"
 
+# Where the programs are not wanted, the winner is not lowered, and the table is the same.
+for peak in peaks:
+    command = [tool, "--threads=1", f"--memory-budget={peak}B", "--stop-after=plan", model]
+    anew = subprocess.run(command, capture_output=True, text=True)
+    kept = subprocess.run([*command, f"--plan-front={front}"], capture_output=True, text=True)
+    assert (anew.returncode, anew.stdout, anew.stderr) == (kept.returncode, kept.stdout, kept.stderr)
+    timed = subprocess.run([*command, f"--plan-front={front}", "--mlir-timing"], capture_output=True, text=True)
+    assert "TtsMemory" not in timed.stderr and "differentiate" in timed.stderr
+
 # What a plan was looked up for is what it is used for: a choice taken out of the file is not offered.
 fewer = {**known, "choices": [c for c in known["choices"] if c["peak_bytes"] != large["peak_bytes"]]}
 front.write_text(json.dumps(fewer))

@@ -34,19 +34,21 @@ TEST(Candidate, PeaksAreJoinedExactly) {
   settings.primitiveBytes = 10;
   Candidate a;
   a.transientBytes = 300;
-  a.batchBytes = {64, 128};
+  a.batchBytes = {64, 100};
   a.primitives = {1, 2};
   a.microBatchSeconds = 1;
   Candidate b = a;
   b.transientBytes = 500;
   b.batchBytes = {128, 64};
   b.primitives = {2, 3};
-  settings.classes[TTS_CLASS_PARAMETERS] = 400;
-  settings.classes[TTS_CLASS_ACTIVATIONS] = 1;
-  a.classes[TTS_CLASS_ACTIVATIONS] = 290;
-  b.classes[TTS_CLASS_ACTIVATIONS] = 450;
-  b.classes[TTS_CLASS_WORKSPACE] = 20;
-  b.classes[TTS_CLASS_BATCH] = 190;
+  settings.states[TTS_CLASS_PARAMETERS] = 400;
+  settings.states[TTS_CLASS_BUFFERS] = 4;
+  settings.liveTransientBytes =
+      settings.transientClasses[TTS_CLASS_ACTIVATIONS] = 1;
+  a.liveTransientBytes = a.transientClasses[TTS_CLASS_ACTIVATIONS] = 290;
+  b.liveTransientBytes = 470;
+  b.transientClasses[TTS_CLASS_ACTIVATIONS] = 450;
+  b.transientClasses[TTS_CLASS_WORKSPACE] = 20;
   JointChoice joint = joinCandidates(settings, {0.5, 0.5}, {&a, &b});
   EXPECT_EQ(joint.arenaBytes, 1000 + 500 + 128 + 128);
   EXPECT_EQ(joint.overheadBytes, 7 + 3 * 10);
@@ -55,8 +57,17 @@ TEST(Candidate, PeaksAreJoinedExactly) {
   classes[TTS_CLASS_PARAMETERS] = 400;
   classes[TTS_CLASS_ACTIVATIONS] = 450;
   classes[TTS_CLASS_WORKSPACE] = 20;
-  classes[TTS_CLASS_BATCH] = 256;
+  classes[TTS_CLASS_BATCH] = 228;
+  classes[TTS_CLASS_BUFFERS] = 4;
   EXPECT_EQ(joint.classes, classes);
+  EXPECT_EQ(joint.lowerBoundBytes, 400 + 450 + 20 + 228 + 4);
+  EXPECT_EQ(joint.microBatchSeconds, (llvm::SmallVector<double>{1, 1}));
+  // Where no bucket holds so much: what all of them share.
+  settings.liveTransientBytes =
+      settings.transientClasses[TTS_CLASS_ACTIVATIONS] = 480;
+  joint = joinCandidates(settings, {0.5, 0.5}, {&a, &b});
+  EXPECT_EQ(joint.classes[TTS_CLASS_ACTIVATIONS], 480);
+  EXPECT_EQ(joint.classes[TTS_CLASS_WORKSPACE], 0);
   // Four utterances of either bucket on average in each update.
   EXPECT_NEAR(joint.stepSeconds, 4, 1e-9);
 }

@@ -25,14 +25,17 @@ struct Candidate {
   /// Of the arena above what persists.
   int64_t transientBytes = 0;
   /// The persistent batch region, one per input of the model in one order:
-  /// a joint arena has each as large as its largest bucket wants it.
+  /// a joint arena has each as large as its largest bucket wants it, rounded up
+  /// to the alignment.
   llvm::SmallVector<int64_t> batchBytes;
   /// Distinct library primitives (hashes), ascending.
   std::vector<uint64_t> primitives;
+  /// The most that is live at once, above what persists.
+  int64_t liveTransientBytes = 0;
   /// Of one micro-batch: denominators, forward and backward.
   double microBatchSeconds = 0;
-  /// Live at its peak.
-  ClassBytes classes = {};
+  /// Of these, by class.
+  ClassBytes transientClasses = {};
 };
 
 /// What no choice changes.
@@ -40,30 +43,36 @@ struct JointSettings {
   /// Utterances that are cut into micro-batches together, and how often in an
   /// update.
   int64_t batch = 1, groups = 1;
-  /// The persistent arena without the batch region.
+  /// The persistent arena without the batch region; what is in it by class, not
+  /// rounded up.
   int64_t persistentBytes = 0;
+  ClassBytes states = {};
   /// Outside the arena, without primitives.
   int64_t overheadBytes = 0;
   int64_t primitiveBytes = 0;
   /// Of `zero` and `update`.
   double updateSeconds = 0;
-  /// Live at the peak of the programs that no bucket has of its own.
-  ClassBytes classes = {};
+  /// Of the programs that no bucket has of its own, as in Candidate.
+  int64_t liveTransientBytes = 0;
+  ClassBytes transientClasses = {};
 };
 
 /// One candidate for each bucket, and what they come to together.
 struct JointChoice {
   int64_t arenaBytes = 0, overheadBytes = 0;
+  /// The most bytes live at once: no arena is smaller.
+  int64_t lowerBoundBytes = 0;
   double stepSeconds = 0;
-  /// Of the arena, at the peak of the bucket that needs most above what
-  /// persists; the rest of it is unused then.
+  /// Of one micro-batch, by bucket.
+  llvm::SmallVector<double> microBatchSeconds;
+  /// Of the arena, at the peak of those programs where most is live; the rest
+  /// of it is unused then.
   ClassBytes classes = {};
 
   int64_t peakBytes() const { return arenaBytes + overheadBytes; }
 };
 
-/// What is live by class with the states of both and all else of `transients`;
-/// `batchBytes` in the batch region.
+/// What is live by class, with `batchBytes` in the batch region.
 ClassBytes joinClasses(const ClassBytes &states, const ClassBytes &transients,
                        llvm::ArrayRef<int64_t> batchBytes);
 
