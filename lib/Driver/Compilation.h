@@ -62,7 +62,7 @@ private:
   std::optional<PlanResult> result;
   std::vector<std::string> changes; ///< but for the batch's
   bool needsProgram = false;
-  std::string loweredBatch;         ///< or "": it was kept
+  std::string loweredBatch; ///< or "": it was kept
 };
 
 /// SHA-256 in lower-case hexadecimal digits.
