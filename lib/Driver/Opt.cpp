@@ -50,6 +50,22 @@ llvm::Error cutStages(Compilation &compilation, Phase last,
   return llvm::Error::success();
 }
 
+/// A module with one for each of several budgets.
+llvm::Error cutRoles(Compilation &compilation, Phase last,
+                     OwningOpRef<ModuleOp> &roles) {
+  ModuleOp whole = compilation.getModule();
+  roles = ModuleOp::create(whole.getLoc());
+  for (auto [index, role] : llvm::enumerate(compilation.getPlan().roles)) {
+    ModuleOp part = whole.clone();
+    part.setSymName(("role_" + llvm::Twine(index)).str());
+    roles->push_back(part);
+    part->setAttr(kPlanAttr, role.plan);
+    if (last > Phase::Plan && failed(runPhases(part, Phase::Specialize, last)))
+      return compilation.failure("please report this with the model");
+  }
+  return llvm::Error::success();
+}
+
 /// Differentiate, Plan and what follows, up to --stop-after.
 llvm::Error runPlanning(Compilation &compilation, StringRef input,
                         StringRef output) {
@@ -65,19 +81,23 @@ llvm::Error runPlanning(Compilation &compilation, StringRef input,
   if (last >= Phase::Plan)
     if (auto error = compilation.plan())
       return error;
-  if (last > Phase::Plan)
+  OwningOpRef<ModuleOp> parts;
+  bool isMixed = last >= Phase::Plan && compilation.getPlan().isMixed();
+  if (isMixed)
+    if (auto error = cutRoles(compilation, last, parts))
+      return error;
+  if (last > Phase::Plan && !isMixed)
     if (auto error = compilation.run(Phase::Specialize,
                                      isPipeline(compilation)
                                          ? std::min(last, Phase::Rematerialize)
                                          : last))
       return error;
-  OwningOpRef<ModuleOp> stages;
   if (last >= Phase::Partition && isPipeline(compilation))
-    if (auto error = cutStages(compilation, last, stages))
+    if (auto error = cutStages(compilation, last, parts))
       return error;
   std::string text;
   llvm::raw_string_ostream os(text);
-  (stages ? *stages : compilation.getModule())->print(os, OpPrintingFlags());
+  (parts ? *parts : compilation.getModule())->print(os, OpPrintingFlags());
   os << "\n";
   if (output != "-")
     return writeFile(output, text);

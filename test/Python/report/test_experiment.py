@@ -1,16 +1,19 @@
 """The same experiment as planned, or another: what differs is named, and a rate or batch that the settings do not give."""
 
 import json
+import os
 import struct
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
 import pytest
 from small_run import metrics, plan, write_metrics
 
 from tts.report import experiment
 
+PACKAGE = Path(__file__).resolve().parents[3] / "python"
 SETTINGS = {"parameters": 1048576, "batch": 16, "lr": 1e-3, "warmup": 0, "schedule": "constant", "weight_decay": 0.0}
 PLANNED = {**SETTINGS, "corpus_hash": "00ff", "ema": None, "optimizer": "adamw"}
 
@@ -40,7 +43,10 @@ def write(run_folder):
 
 
 def report(folder, *flags):
-    done = subprocess.run([sys.executable, "-m", "tts.report", folder, *flags], capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
+    done = subprocess.run(
+        [sys.executable, "-m", "tts.report", folder, *flags], capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), (folder / "report.html").read_text()
 
