@@ -181,10 +181,20 @@ void StageAssignment::noteParameters(func::FuncOp program) {
           parameters[parameter].insert(stage);
 }
 
-void StageAssignment::need(Value value, int reader) {
+void StageAssignment::need(Value value, int source, int reader) {
   SmallVector<int, 2> &all = readers[value];
-  if (!llvm::is_contained(all, reader))
-    all.push_back(reader);
+  int step = reader > source ? 1 : -1;
+  for (int stage = source + step;; stage += step) {
+    if (!llvm::is_contained(all, stage))
+      all.push_back(stage);
+    if (stage == reader)
+      return;
+  }
+}
+
+int StageAssignment::sourceOf(Value value) const {
+  Value forward = findForward(value);
+  return stageOf(forward ? forward : value);
 }
 
 ArrayRef<int> StageAssignment::readersOf(Value value) const {
@@ -199,7 +209,7 @@ void StageAssignment::noteCrossings(func::FuncOp program) {
       continue;
     for (Value operand : op.getOperands())
       if (int source = stageOf(operand); source != kAnywhere && source != stage)
-        need(operand, stage);
+        need(operand, source, stage);
   }
 }
 
@@ -313,14 +323,14 @@ void StageAssignment::noteRead(BucketParts &parts, Value operand, int stage) {
   int source = stageOf(forward ? forward : value);
   if (!forward) {
     if (source != kAnywhere && source != stage)
-      need(value, stage); // a gradient for an earlier stage
+      need(value, source, stage); // a gradient for an earlier stage
   } else if (source != kAnywhere && source < stage) {
-    need(forward, stage); // received in forward
+    need(forward, source, stage); // received in forward
     kept[{parts.forward, stage}].insert(forward);
   } else {
     int holder = source == kAnywhere ? stage : source;
     if (holder != stage)
-      need(value, stage);
+      need(value, holder, stage);
     if (!again)
       kept[{parts.forward, holder}].insert(forward);
     else if (read.insert({again, holder}).second)

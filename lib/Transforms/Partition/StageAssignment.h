@@ -60,6 +60,8 @@ public:
   /// where forward has it, too (a stash, or computed again), forward's.
   static mlir::Value lookThrough(mlir::Value value);
   mlir::Value findForward(mlir::Value value) const;
+  /// The stage that gives a value to others.
+  int sourceOf(mlir::Value value) const;
   /// The sum that `value` adds to, in its place; null where it adds to none.
   static mlir::Value sumBefore(mlir::Value value);
   /// The gradient that `value` is a sum of so far; null for anything else.
@@ -69,8 +71,9 @@ public:
   /// found; by stage.
   llvm::ArrayRef<mlir::Value> keptIn(mlir::func::FuncOp forward,
                                      int stage) const;
-  /// The stages that need a value of another: of forward or eval later ones, of
-  /// backward earlier ones.
+  /// The stages that need a value of another, of forward or eval later ones, of
+  /// backward earlier ones, and those between, which hand it on: a message goes
+  /// to a neighbour, so no stage waits for one that is far behind.
   llvm::ArrayRef<int> readersOf(mlir::Value value) const;
 
 private:
@@ -83,7 +86,7 @@ private:
   void noteCrossings(mlir::func::FuncOp program);
   void noteBackward(BucketParts &parts);
   void noteRead(BucketParts &parts, mlir::Value value, int stage);
-  void need(mlir::Value value, int reader);
+  void need(mlir::Value value, int source, int reader);
   bool isAvailable(mlir::Value value, int stage) const;
 
   mlir::ModuleOp module;

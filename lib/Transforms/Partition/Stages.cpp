@@ -56,6 +56,7 @@ private:
   bool keepsResult(func::FuncOp program, OpOperand &returned);
   void copyInOrder(StageSlice &slice);
   void sendAll(StageSlice &slice, Value value);
+  void handOn(StageSlice &slice);
   Value receive(StageSlice &slice, Value value, int from);
   Value importToBackward(StageSlice &slice, Value value);
   Value findAccumulator(Value value);
@@ -71,13 +72,28 @@ private:
 } // namespace
 
 Value Cutter::receive(StageSlice &slice, Value value, int from) {
-  return slice.receive(value.getType(), from, channels.of(value, stage),
-                       value.getLoc());
+  return slice.receive(value.getType(), from < stage ? stage - 1 : stage + 1,
+                       channels.of(value, stage), value.getLoc());
 }
 
+/// To its neighbour, which hands it on.
 void Cutter::sendAll(StageSlice &slice, Value value) {
+  int source = stages.sourceOf(value);
   for (int reader : stages.readersOf(value))
-    slice.send(slice.get(value), reader, channels.of(value, reader));
+    if (std::abs(reader - stage) == 1 &&
+        (stage == source || (reader > stage) == (stage > source)))
+      slice.send(slice.get(value), reader, channels.of(value, reader));
+}
+
+/// What only passes through.
+void Cutter::handOn(StageSlice &slice) {
+  auto visit = [&](Value value) {
+    if (llvm::is_contained(stages.readersOf(value), stage))
+      sendAll(slice, value);
+  };
+  llvm::for_each(slice.getWhole().getArguments(), visit);
+  for (Operation &op : slice.getWhole().getBody().front())
+    llvm::for_each(op.getResults(), visit);
 }
 
 /// The stage's ops, each followed by what others wait for.
@@ -124,6 +140,7 @@ void Cutter::cutByResults(func::FuncOp program) {
     return isHere(from) ? Value() : receive(slice, value, from);
   };
   copyInOrder(slice);
+  handOn(slice);
   for (OpOperand &returned :
        program.getBody().front().getTerminator()->getOpOperands())
     if (keepsResult(program, returned))
@@ -206,6 +223,7 @@ void Cutter::cutBackward(func::FuncOp forward, func::FuncOp backward) {
         value && stages.stageOf(value) == stage)
       sendAll(slice, argument);
   copyInOrder(slice);
+  handOn(slice);
   for (OpOperand &returned :
        backward.getBody().front().getTerminator()->getOpOperands())
     if (keepsResult(backward, returned)) {
