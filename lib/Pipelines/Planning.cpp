@@ -281,10 +281,7 @@ FailureOr<PlanResult> Planner::choose() {
   };
   PlanResult result;
   result.batch = batchOfRank;
-  result.offered = request.hardware.offeredBytes;
-  int64_t asked = request.budget.value_or(result.offered);
-  result.isClamped = asked > result.offered;
-  result.budget = std::min(asked, result.offered);
+  result.setBudget(request);
   plan::Search::Smallest smallest = search.findSmallest(exact);
   if (!smallest.choice)
     return failure();
@@ -418,10 +415,17 @@ void Planner::finish(PlanResult &result) {
       countEagerBytes(module, batchOfRank, result.plan.getPrecision(), states);
 }
 
-const PlanRole &PlanResult::role() const {
+const PlanRole &tts::findLargest(ArrayRef<PlanRole> roles) {
   return *llvm::max_element(roles, [](const PlanRole &a, const PlanRole &b) {
     return a.peakBytes() < b.peakBytes();
   });
+}
+
+void PlanResult::setBudget(const PlanRequest &request) {
+  offered = request.hardware.offeredBytes;
+  int64_t asked = request.budget.value_or(offered);
+  isClamped = asked > offered;
+  budget = std::min(asked, offered);
 }
 
 FailureOr<PlanResult> Planner::run() {
@@ -432,57 +436,12 @@ FailureOr<PlanResult> Planner::run() {
   return choose();
 }
 
-/// What one replica of the model has to choose from.
-static FailureOr<PlanFront> estimateFront(ModuleOp module,
-                                          const PlanRequest &request) {
-  Planner planner(module, request);
+FailureOr<PlanFront> tts::estimateFront(ModuleOp differentiated,
+                                        const PlanRequest &request) {
+  Planner planner(differentiated, request);
   if (failed(planner.prepare()))
     return failure();
   return planner.takeFront();
-}
-
-static FailureOr<PlanResult>
-planInStages(ModuleOp module, const PlanRequest &request, int64_t stages) {
-  PlanRequest replica = request;
-  replica.ranks = request.ranks / stages;
-  replica.shardStates = "none";
-  replica.optimizerInBackward = "none";
-  replica.front = nullptr;
-  module->removeAttr(kRanksAttr);
-  noteRanks(module, replica);
-  FailureOr<PlanFront> front = estimateFront(module, replica);
-  noteRanks(module, request);
-  if (failed(front))
-    return failure();
-  return planStages(module, request, stages, std::move(*front));
-}
-
-/// Bytes of parameters and what lies beside each, of all stages together.
-static int64_t statesOf(const PlanResult &result) {
-  int64_t bytes = 0;
-  for (int64_t klass : {TTS_CLASS_PARAMETERS, TTS_CLASS_GRADIENTS,
-                        TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
-    bytes += result.role().measure.live.classes[klass];
-  return result.choice().stateSharding == "none" ? bytes : 0;
-}
-
-/// Stages where nothing else fits: as few as do.
-static FailureOr<PlanResult> tryStages(ModuleOp module,
-                                       const PlanRequest &request,
-                                       FailureOr<PlanResult> result) {
-  constexpr int64_t kMostStages = 8;
-  for (int64_t stages = 2; stages <= std::min(kMostStages, request.ranks);
-       stages *= 2) {
-    if (findStageRefusal(module, request, stages) ||
-        statesOf(*result) / stages > result->budget)
-      continue;
-    FailureOr<PlanResult> staged = planInStages(module, request, stages);
-    if (succeeded(staged) && staged->fits)
-      return staged;
-    if (succeeded(staged) && staged->smallestBudget < result->smallestBudget)
-      result = std::move(staged);
-  }
-  return result;
 }
 
 FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
@@ -500,7 +459,7 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
             findStageRefusal(differentiated, request, *request.stages))
       return differentiated.emitError("there can be no stages: ")
              << refusal->what << "; " << refusal->todo;
-    return planInStages(differentiated, request, *request.stages);
+    return planStages(differentiated, request, *request.stages);
   }
   PlanRequest pinned = request;
   auto batch = differentiated->getAttrOfType<IntegerAttr>(kBatchAttr);
@@ -525,7 +484,7 @@ FailureOr<PlanResult> tts::makePlan(ModuleOp differentiated,
   }
   if (succeeded(result) && !result->fits && request.ranks > 1 &&
       !request.stages)
-    result = tryStages(differentiated, request, std::move(result));
+    result = tryStages(differentiated, request, std::move(*result));
   if (succeeded(result) && !result->fits && request.seeksWayOut) {
     auto fits = [&](const PlanRequest &freer) {
       FailureOr<PlanResult> found = Planner(differentiated, freer).run();

@@ -1,11 +1,13 @@
 //===- Stages.cpp - planning a pipeline of stages -------------------------===//
 
 #include "tts/Pipelines/Stages.h"
+#include "Candidates.h"
+#include "StagedWork.h"
+
 #include "mlir/IR/Threading.h"
 #include "tts-runtime/Format.h"
 #include "tts/Analysis/BucketPrograms.h"
 #include "tts/Analysis/EagerBytes.h"
-#include "tts/Dialect/Rt/IR/RtDialect.h"
 #include "tts/Dialect/Tts/IR/Names.h"
 #include "tts/Pipelines/WholeBatch.h"
 #include "tts/Transforms/Plan/Pipeline.h"
@@ -49,11 +51,7 @@ struct Trial {
   Exchange exchange;
   double stepSeconds = 0, bubble = 0;
 
-  const PlanRole &largest() const {
-    return *llvm::max_element(roles, [](const PlanRole &a, const PlanRole &b) {
-      return a.peakBytes() < b.peakBytes();
-    });
-  }
+  const PlanRole &largest() const { return findLargest(roles); }
 };
 
 class StagePlanner {
@@ -235,81 +233,30 @@ LogicalResult StagePlanner::lowerStage(Trial &trial, int64_t stage) {
   return success();
 }
 
-/// Bytes that one run of each program sends, by kind and bucket.
-static std::map<std::pair<int64_t, int64_t>, int64_t>
-countSent(ModuleOp lowered) {
-  std::map<std::pair<int64_t, int64_t>, int64_t> sent;
-  for (auto program : lowered.getOps<rt::ProgramOp>())
-    if (program.getSlot() == 0)
-      for (auto entry : program.getBody().getOps<rt::EntryOp>())
-        if (entry.getFunction() == "rt.send")
-          sent[{program.getKind(), program.getBucket()}] +=
-              cast<rt::AccessAttr>(entry.getOperands()[0]).getSize();
-  return sent;
-}
-
 /// Micro-batches of all buckets are one kind, of the average's times.
 void StagePlanner::measureSeconds(Trial &trial) {
-  const plan::Link *link = request.hardware.linkOf(request.ranks);
   std::vector<double> counts;
-  double count = 0;
   ArrayRef<int64_t> microBatches =
       front.choices[trial.choice].plan.getMicroBatches();
-  for (auto [share, microBatch] : llvm::zip(front.shares, microBatches)) {
+  for (auto [share, microBatch] : llvm::zip(front.shares, microBatches))
     counts.push_back(
         plan::expectedMicroBatches(batchOfReplica, share, microBatch));
-    count += counts.back();
-  }
-  std::vector<plan::StageTimes> times;
-  double update = 0, busy = 0, denominators = 0;
-  int64_t gradients = 0, mostSent = 0;
-  for (const PlanRole &role : trial.roles) {
-    plan::StageTimes &t = times.emplace_back();
-    auto sent = countSent(*role.lowered);
-    auto average = [&](int64_t kind, auto &&of) {
-      double sum = 0;
-      for (auto [bucket, many] : llvm::enumerate(counts))
-        sum += many * of(std::pair(kind, int64_t(bucket)));
-      return sum / count;
-    };
-    auto seconds = [&](std::pair<int64_t, int64_t> program) {
-      auto it = role.measure.seconds.find(program);
-      return it == role.measure.seconds.end() ? 0.0 : it->second;
-    };
-    auto sending = [&](std::pair<int64_t, int64_t> program) {
-      int64_t bytes = sent[program];
-      return link && bytes ? link->latency + bytes / link->bandwidth : 0.0;
-    };
-    t.forward = average(TTS_PROGRAM_FORWARD, seconds);
-    t.backward = average(TTS_PROGRAM_BACKWARD, seconds);
-    t.sendForward = average(TTS_PROGRAM_FORWARD, sending);
-    t.sendBackward = average(TTS_PROGRAM_BACKWARD, sending);
-    int64_t sentHere = 0;
-    for (auto &[program, bytes] : sent)
-      sentHere = std::max(sentHere, bytes);
-    mostSent = std::max(mostSent, sentHere);
-    update = std::max(update, role.measure.updateSeconds());
-    busy = std::max(busy, count * (t.forward + t.backward));
-    denominators = std::max(denominators,
-                            count * average(TTS_PROGRAM_DENOMINATORS, seconds));
-    gradients =
-        std::max(gradients, role.measure.live.classes[TTS_CLASS_GRADIENTS]);
-  }
-  double pipeline =
-      plan::pipelineSeconds(times, std::max<int64_t>(1, std::lround(count)));
-  trial.bubble = std::max(0.0, 1 - busy / pipeline);
+  StagedWork work(trial.roles, counts, request.hardware.linkOf(request.ranks));
+  double pipeline = work.pipelineSeconds();
+  trial.bubble = std::max(0.0, 1 - work.busySeconds / pipeline);
+  trial.exchange = {};
   trial.exchange.ranks = request.ranks;
-  trial.exchange.microBatchBytes = mostSent;
-  trial.exchange.microBatchSeconds =
-      link ? link->latency + mostSent / link->bandwidth : 0;
+  trial.exchange.microBatchBytes = work.mostSent;
+  trial.exchange.microBatchSeconds = work.sendSeconds(work.mostSent);
   trial.exchange.bufferBytes = request.hardware.collectiveBytes(request.ranks);
   if (replicas > 1) {
-    trial.exchange.allReduceBytes = plan::allReduceBytes(gradients, replicas);
+    trial.exchange.allReduceBytes =
+        plan::allReduceBytes(work.gradientBytes, replicas);
     trial.exchange.allReduceSeconds =
-        request.hardware.allReduceSeconds(gradients, replicas);
+        request.hardware.allReduceSeconds(work.gradientBytes, replicas);
   }
-  trial.stepSeconds =
-      denominators + pipeline + update + trial.exchange.allReduceSeconds;
+  trial.stepSeconds = work.denominatorSeconds + pipeline + work.updateSeconds +
+                      trial.exchange.allReduceSeconds;
 }
 
 ConsideredChoice StagePlanner::describe(const Trial &trial) const {
@@ -329,10 +276,7 @@ FailureOr<PlanResult> StagePlanner::choose() {
   });
   PlanResult result;
   result.batch = batchOfReplica;
-  result.offered = request.hardware.offeredBytes;
-  int64_t asked = request.budget.value_or(result.offered);
-  result.isClamped = asked > result.offered;
-  result.budget = std::min(asked, result.offered);
+  result.setBudget(request);
   for (const Trial &trial : trials)
     result.considered.push_back(describe(trial));
   auto peakOf = [](const Trial &trial) { return trial.largest().peakBytes(); };
@@ -377,7 +321,45 @@ FailureOr<PlanResult> StagePlanner::choose() {
 
 FailureOr<PlanResult> tts::planStages(ModuleOp differentiated,
                                       const PlanRequest &request,
-                                      int64_t stages, PlanFront choices) {
-  return StagePlanner(differentiated, request, stages, std::move(choices))
-      .run();
+                                      int64_t stages) {
+  PlanRequest replica = request;
+  replica.ranks = request.ranks / stages;
+  replica.shardStates = "none";
+  replica.optimizerInBackward = "none";
+  replica.front = nullptr;
+  differentiated->removeAttr(kRanksAttr);
+  noteRanks(differentiated, replica);
+  FailureOr<PlanFront> front = estimateFront(differentiated, replica);
+  noteRanks(differentiated, request);
+  if (failed(front))
+    return failure();
+  return StagePlanner(differentiated, request, stages, std::move(*front)).run();
+}
+
+/// Bytes of parameters and what lies beside each, of all stages together; 0
+/// where ranks have shards of them.
+static int64_t statesOf(const PlanResult &result) {
+  int64_t bytes = 0;
+  for (int64_t klass : {TTS_CLASS_PARAMETERS, TTS_CLASS_GRADIENTS,
+                        TTS_CLASS_OPTIMIZER, TTS_CLASS_EMA})
+    bytes += result.role().measure.live.classes[klass];
+  return result.choice().stateSharding == "none" ? bytes : 0;
+}
+
+PlanResult tts::tryStages(ModuleOp differentiated, const PlanRequest &request,
+                          PlanResult result) {
+  constexpr int64_t kMostStages = 8;
+  for (int64_t stages = 2; stages <= std::min(kMostStages, request.ranks);
+       stages *= 2) {
+    if (findStageRefusal(differentiated, request, stages) ||
+        statesOf(result) / stages > result.budget)
+      continue;
+    FailureOr<PlanResult> staged = planStages(differentiated, request, stages);
+    if (succeeded(staged) &&
+        (staged->fits || staged->smallestBudget < result.smallestBudget))
+      result = std::move(*staged);
+    if (result.fits)
+      break;
+  }
+  return result;
 }

@@ -1,17 +1,13 @@
 """A compiled model on pipeline stages: the curve and validation of one rank, planned bytes, checkpoints of other plans, a kill."""
 
 import json
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from test_budget import TOOLS, check_final_line, compile_model, python, run
-from test_ranks import MPIRUN, pid_of
+from test_ranks import MPIRUN
 from test_ranks_compiled import BUDGET, alone, material, train
-from test_shards_compiled import check_same_curve
+from test_shards_compiled import check_killed_rank_loses_nothing, check_same_curve
 
 __all__ = ["alone", "material"]  # fixtures, used by name
 
@@ -106,23 +102,7 @@ def test_a_checkpoint_continues_on_any_stages(material, alone, tmp_path):
 def test_a_killed_stage_loses_nothing(material, alone, tmp_path, victim):
     name = f"killed_stage{victim}"
     compile_stages(material, name, 2)
-    program = material / name
-    flags = ("--steps=12", "--eval-every=0", "--checkpoint-every=1", "--keep=20")
-    train(material, name, 2, *flags, f"--checkpoint-dir={tmp_path / 'whole'}", log=tmp_path / "log")
-    kept = tmp_path / "kept"
-    common = [f"--data={material / 'corpus'}", "--seed=1", *flags, f"--checkpoint-dir={kept}"]
-    running = subprocess.Popen(
-        [*MPIRUN, "--enable-recovery", "-n", "2", program, *common], stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 60
-    while not (kept / "step-00000003").exists() and time.monotonic() < deadline:
-        time.sleep(0.001)
-    os.kill(pid_of(program, victim), signal.SIGKILL)
-    running.communicate(timeout=60)
-    train(material, name, 2, *common, "--resume", log=tmp_path / "again")
-    for file in ("model", "optimizer"):
-        path = f"step-00000012/{file}.safetensors"
-        assert (kept / path).read_bytes() == (tmp_path / "whole" / path).read_bytes()
+    check_killed_rank_loses_nothing(material, material / name, victim, tmp_path)
 
 
 SHARED = """

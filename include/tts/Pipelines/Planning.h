@@ -89,6 +89,9 @@ struct PlanRole {
   int64_t peakBytes() const { return measure.arenaBytes + overheadBytes; }
 };
 
+/// The role of the largest peak; there is one.
+const PlanRole &findLargest(llvm::ArrayRef<PlanRole> roles);
+
 /// The stages of a pipeline that a plan is for.
 struct PlanStages {
   int64_t count = 1;
@@ -128,8 +131,10 @@ struct PlanResult {
   std::vector<PlanRole> roles;
 
   /// The role of the largest peak.
-  const PlanRole &role() const;
+  const PlanRole &role() const { return findLargest(roles); }
   int64_t peakBytes() const { return role().peakBytes(); }
+  /// What is asked for, or what there is where that is less.
+  void setBudget(const PlanRequest &request);
   /// The least for which there is a plan.
   int64_t smallestBudget = 0;
 
@@ -142,6 +147,10 @@ struct PlanResult {
 /// fits is a result.
 llvm::FailureOr<PlanResult> makePlan(mlir::ModuleOp differentiated,
                                      const PlanRequest &request);
+
+/// Every choice for the request, whatever its budget, in estimated figures.
+llvm::FailureOr<PlanFront> estimateFront(mlir::ModuleOp differentiated,
+                                         const PlanRequest &request);
 
 /// Tells a module, from Partition on, which stage of a pipeline it is to be.
 void noteStage(mlir::ModuleOp module, const PlanRequest &request,

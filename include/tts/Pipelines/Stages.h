@@ -16,12 +16,16 @@ std::optional<StageRefusal> findStageRefusal(mlir::ModuleOp differentiated,
                                              int64_t stages);
 
 /// The fastest plan that fits of `stages` stages of ranks / stages replicas
-/// each. `choices` are those of one replica alone (`estimateFront`): a few of
-/// them, whatever the budget, are cut in two ways each, by time and by bytes,
-/// and every stage is lowered and packed.
+/// each. A few choices of one replica alone, whatever the budget, are cut in
+/// two ways each, by time and by bytes, and every stage is lowered and packed.
 llvm::FailureOr<PlanResult> planStages(mlir::ModuleOp differentiated,
                                        const PlanRequest &request,
-                                       int64_t stages, PlanFront choices);
+                                       int64_t stages);
+
+/// Where nothing else fits, as `result` says: a plan of as few stages as do, or
+/// else what comes nearest.
+PlanResult tryStages(mlir::ModuleOp differentiated, const PlanRequest &request,
+                     PlanResult result);
 
 } // namespace tts
 

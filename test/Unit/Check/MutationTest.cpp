@@ -11,20 +11,6 @@ using tts::check::Report;
 
 namespace {
 
-std::string all(const Report &report) {
-  std::string text;
-  for (const std::string &line : report.errors())
-    text += line + "\n";
-  return text;
-}
-
-#define EXPECT_FOUND(table, words)                                             \
-  do {                                                                         \
-    const Report report = (table).check();                                     \
-    EXPECT_FALSE(report.ok());                                                 \
-    EXPECT_NE(all(report).find(words), std::string::npos) << all(report);      \
-  } while (false)
-
 TEST(Certificate, SmallTableHolds) {
   const SmallTable table;
   const Report report = table.check();

@@ -11,19 +11,6 @@ using namespace tts::check;
 
 namespace {
 
-std::string all(const Report &report) {
-  std::string text;
-  for (const std::string &line : report.errors())
-    text += line + "\n";
-  return text;
-}
-
-#define EXPECT_FOUND(table, words)                                             \
-  do {                                                                         \
-    const Report report = (table).check();                                     \
-    EXPECT_NE(all(report).find(words), std::string::npos) << all(report);      \
-  } while (false)
-
 /// All but that the other stage's table is missing.
 std::string faults(const SmallTable &table) {
   const Report report = table.check();

@@ -11,13 +11,6 @@ using namespace tts::check;
 
 namespace {
 
-std::string all(const Report &report) {
-  std::string text;
-  for (const std::string &line : report.errors())
-    text += line + "\n";
-  return text;
-}
-
 /// Role 1 of two has ranks 0 and 2, role 0 has rank 1.
 struct Roles {
   SmallTable tables[2];

@@ -92,4 +92,20 @@ private:
   uint32_t numBuckets, numSlots;
 };
 
+/// Every line of a report.
+inline std::string all(const tts::check::Report &report) {
+  std::string text;
+  for (const std::string &line : report.errors())
+    text += line + "\n";
+  return text;
+}
+
+/// The checker refuses a table and says so in these words, among others.
+#define EXPECT_FOUND(table, words)                                             \
+  do {                                                                         \
+    const tts::check::Report report = (table).check();                         \
+    EXPECT_FALSE(report.ok());                                                 \
+    EXPECT_NE(all(report).find(words), std::string::npos) << all(report);      \
+  } while (false)
+
 #endif // TTS_TEST_UNIT_CHECK_SMALLTABLE_H

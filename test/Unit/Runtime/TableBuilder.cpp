@@ -10,6 +10,15 @@
 
 namespace tts::test {
 
+nlohmann::json tensor(const std::string &name, const char *dtype,
+                      const std::vector<int> &shape, Slot slot) {
+  nlohmann::json t = slot.slice();
+  t["name"] = name;
+  t["dtype"] = dtype;
+  t["shape"] = shape;
+  return t;
+}
+
 Slot TableBuilder::buffer(const std::string &name, TtsClass klass,
                           uint64_t bytes, TtsDType dtype) {
   Slot slot{uint32_t(buffers.size()), arena, bytes, dtype};

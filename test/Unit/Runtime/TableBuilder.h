@@ -24,6 +24,10 @@ struct Slot {
   nlohmann::json slice() const { return {{"offset", offset}, {"size", size}}; }
 };
 
+/// A tensor of the manifest that lies there.
+nlohmann::json tensor(const std::string &name, const char *dtype,
+                      const std::vector<int> &shape, Slot slot);
+
 struct Use {
   Slot slot;
   uint32_t access;

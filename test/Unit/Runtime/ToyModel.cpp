@@ -39,15 +39,6 @@ Kernels kernelsFor(ToyBucket b) {
                              : throw std::logic_error("no such micro-batch");
 }
 
-json tensor(const std::string &name, const char *dtype,
-            const std::vector<int> &shape, Slot slot) {
-  json t = slot.slice();
-  t["name"] = name;
-  t["dtype"] = dtype;
-  t["shape"] = shape;
-  return t;
-}
-
 struct Builder {
   explicit Builder(const ToyOptions &o) : options(o) {}
 

@@ -54,15 +54,6 @@ TtsKernel squaresOf(int parameters) {
   throw std::logic_error("no such number of stages");
 }
 
-json tensor(const std::string &name, const char *dtype,
-            const std::vector<int> &shape, Slot slot) {
-  json t = slot.slice();
-  t["name"] = name;
-  t["dtype"] = dtype;
-  t["shape"] = shape;
-  return t;
-}
-
 struct StageBuilder {
   explicit StageBuilder(const ToyStagesOptions &o)
       : o(o), first(o.stage * toyLayers / o.stages),
