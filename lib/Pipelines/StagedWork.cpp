@@ -37,8 +37,7 @@ double StagedWork::sendSeconds(int64_t bytes) const {
 }
 
 double StagedWork::pipelineSeconds() const {
-  return plan::pipelineSeconds(times,
-                               std::max<int64_t>(1, std::lround(count)));
+  return plan::pipelineSeconds(times, std::max<int64_t>(1, std::lround(count)));
 }
 
 void StagedWork::add(const PlanRole &stage, ArrayRef<double> counts) {
@@ -63,9 +62,8 @@ void StagedWork::add(const PlanRole &stage, ArrayRef<double> counts) {
     mostSent = std::max(mostSent, bytes);
   busySeconds = std::max(busySeconds, count * (t.forward + t.backward));
   updateSeconds = std::max(updateSeconds, stage.measure.updateSeconds());
-  denominatorSeconds =
-      std::max(denominatorSeconds,
-               count * average(TTS_PROGRAM_DENOMINATORS, seconds));
-  gradientBytes = std::max(
-      gradientBytes, stage.measure.live.classes[TTS_CLASS_GRADIENTS]);
+  denominatorSeconds = std::max(
+      denominatorSeconds, count * average(TTS_PROGRAM_DENOMINATORS, seconds));
+  gradientBytes =
+      std::max(gradientBytes, stage.measure.live.classes[TTS_CLASS_GRADIENTS]);
 }

@@ -8,7 +8,7 @@ from small_run import MIB, plan
 
 from tts.data.errors import InputError
 from tts.report.certificate import Certificate, Span
-from tts.report.page.views import views
+from tts.report.page.views import kind_and_bucket, views
 
 
 @pytest.fixture
@@ -47,6 +47,11 @@ def test_classes_stand_in_the_order_of_stacks(certificate):
         == "parameters gradients optimizer activations batch workspace unused overhead".split()
     )
     assert sum(certificate.classes.values()) == certificate.peak
+
+
+def test_a_program_has_a_bucket_and_perhaps_a_slot():
+    programs = ["update", "forward[3]", "backward[12].1"]
+    assert [kind_and_bucket(p) for p in programs] == [("update", None), ("forward", 3), ("backward.1", 12)]
 
 
 def test_a_view_is_one_step_of_a_bucket(certificate):

@@ -31,9 +31,9 @@ def trained(lines, **changed):
 def write(run_folder):
     """A function that gives a run its experiment: write(lines, lr=0.1)."""
 
-    def write(folder=run_folder, lines=None, **changed):
+    def write(folder=run_folder, lines=None, planned=None, **changed):
         folder.mkdir(exist_ok=True)
-        (folder / "train.plan.json").write_text(json.dumps({**plan(), "experiment": PLANNED}))
+        (folder / "train.plan.json").write_text(json.dumps({**plan(), "experiment": PLANNED, **(planned or {})}))
         lines = lines or metrics()
         lines[-1] |= {"experiment": trained(lines, **changed)}
         write_metrics(folder / "metrics.jsonl", lines)
@@ -118,3 +118,14 @@ def test_each_rank_has_a_row(write):
     lines[-1]["ranks"] = [{"planned_peak_bytes": 1 << 20, "bytes_sent": (i + 1) << 20} for i in range(2)]
     _, page = report(write(lines=lines))
     assert "rank 1" in page and "2 MiB" in page and "The ranks, measured" in page
+
+
+def test_a_pipeline_names_its_stages(write):
+    lines = metrics()
+    lines[-1]["ranks"] = [{"planned_peak_bytes": 1 << 20}] * 4
+    roles = [{"ranks": [0, 1]}, {"ranks": [2, 3]}]
+    planned = {"ranks": 4, "stages": 2, "roles": roles, "pipeline_bubble": 0.126, "batch_per_rank": 8}
+    _, page = report(write(lines=lines, planned=planned))
+    assert "4 ranks in 2 stages" in page and "on the largest of 4 ranks" in page
+    assert "8 utterances a replica, waiting for each other 13 % of the time" in page
+    assert "rank 1, stage 0" in page and "rank 2, stage 1" in page

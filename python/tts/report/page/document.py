@@ -68,7 +68,8 @@ def _timeline_note() -> Markup:
     return tag(
         "p",
         "Live bytes of the arena at every entry of one update's programs, in the order they run. Forward and backward "
-        "repeat for each micro-batch; an update mixes buckets, and no two of them live at the same time.",
+        "repeat for each micro-batch; an update mixes buckets, and no two of them live at the same time, but in a stage "
+        "of a pipeline, where forward.1 and backward.1 are a second micro-batch's.",
         cls="quiet",
     )
 

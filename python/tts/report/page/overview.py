@@ -27,7 +27,7 @@ def header(run: Run) -> Markup:
     facts = [
         f"batch {plan['batch']}" if "batch" in plan else None,
         plan.get("precision"),
-        f"{plan['ranks']} ranks" if plan.get("ranks", 1) > 1 else None,
+        _ranks(plan),
         " ".join(str(v) for v in (plan.get("hardware"), libraries.get("isa")) if v),
         _threads(plan, libraries.get("threads")),
     ]
@@ -39,6 +39,13 @@ def header(run: Run) -> Markup:
         tag("p", " · ".join(str(f) for f in facts if f), cls="quiet"),
         tag("dl", [_tile(*t) for t in _tiles(run)], cls="tiles"),
     )
+
+
+def _ranks(plan: dict) -> str | None:
+    ranks, stages = plan.get("ranks", 1), plan.get("stages", 1)
+    if ranks == 1:
+        return None
+    return f"{ranks} ranks" + (f" in {stages} stages" if stages > 1 else "")
 
 
 def _threads(plan: dict, threads: int | None) -> str | None:
@@ -54,10 +61,11 @@ def _sentence(run: Run) -> Markup:
     if budget:
         words += [" of a budget of ", tag("b", bytes_text(budget))]
     if (ranks := plan.get("ranks", 1)) > 1:
-        words.append(f" on each of {ranks} ranks")
+        words.append(f" on {'the largest' if plan.get('roles') else 'each'} of {ranks} ranks")
     if eager := plan.get("eager_bytes"):
+        sharer = "replica" if plan.get("stages", 1) > 1 else "rank"
         words.append(
-            f"; an eager framework would hold {bytes_text(eager)} for the same batch{' of a rank' * (ranks > 1)}"
+            f"; an eager framework would hold {bytes_text(eager)} for the same batch{f' of a {sharer}' * (ranks > 1)}"
         )
     return join(*words, ".")
 

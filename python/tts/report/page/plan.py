@@ -77,7 +77,11 @@ def _ranks(plan: dict) -> str | None:
         return ranks
     occasions = {"all_reduce_bytes": "update", "micro_batch_bytes": "micro-batch"}
     sent = [f"{bytes_text(exchange[key])} per {of}" for key, of in occasions.items() if exchange.get(key)]
-    share = f"{ranks}, {plan.get('batch_per_rank', '?')} utterances each"
+    utterances = plan.get("batch_per_rank", "?")
+    share = f"{ranks}, {utterances} utterances each"
+    if (stages := plan.get("stages", 1)) > 1:
+        waits = f"{100 * plan.get('pipeline_bubble', 0):.0f} % of the time"
+        share = f"{ranks} in {stages} stages, {utterances} utterances a replica, waiting for each other {waits}"
     return f"{share}; each sends {' and '.join(sent) or 'nothing'} over {exchange.get('link')}"
 
 

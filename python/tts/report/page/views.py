@@ -15,7 +15,7 @@ from tts.report.page.scales import Scale, number
 #: Height of a picture in its own units: fine enough to zoom into its upper part.
 HEIGHT = 4000
 _COLUMNS = 640
-_BUCKET = re.compile(r"^(.*)\[(\d+)\]$")
+_BUCKET = re.compile(r"^(.*)\[(\d+)\]((?:\.\d+)?)$")
 
 
 @dataclass
@@ -35,8 +35,9 @@ class View:
 
 
 def kind_and_bucket(program: str) -> tuple[str, int | None]:
+    """Of "forward[3]" forward and 3; of a pipeline stage's second slot, "forward[3].1", forward.1 and 3."""
     match = _BUCKET.match(program)
-    return (match[1], int(match[2])) if match else (program, None)
+    return (match[1] + match[3], int(match[2])) if match else (program, None)
 
 
 def views(certificate: Certificate, total: np.ndarray) -> list[View]:
