@@ -44,7 +44,15 @@ def test_a_rank_killed_while_the_others_start(trial):
         time.sleep(0.001)
     os.kill(pids[1], signal.SIGKILL)
     start = time.monotonic()
-    error = process.communicate(timeout=ranks_kill.LIMIT)[1]
+    try:
+        error = process.communicate(timeout=ranks_kill.LIMIT)[1]
+    except subprocess.TimeoutExpired:
+        left = trial.pids()
+        process.kill()
+        for pid in left.values():
+            os.kill(pid, signal.SIGKILL)
+        said = process.communicate()[1]
+        pytest.fail(f"ranks {sorted(left)} still run" if left else f"mpirun stays though its ranks are gone: {said}")
     assert time.monotonic() - start < ranks_kill.LIMIT and not trial.pids()
     assert re.search(
         r"error: rank 0: (not all ranks have come together within 10.1 s|rank 1 (has not been heard|is gone))", error
