@@ -41,7 +41,8 @@ missing_packages() {
   printf '%s\n' "${packages[@]}" | grep -vxF -f <(printf '%s\n' "$installed") || true
 }
 
-has_candidate() { apt-cache policy "$1" | grep -q 'Candidate: [0-9]'; }
+# Not grep -q: it ends at the first match, apt-cache dies of the closed pipe, and pipefail takes that for "none".
+has_candidate() { apt-cache policy "$1" | grep 'Candidate: [0-9]' >/dev/null; }
 
 # LLVM 22 came to Debian 12 as a security update. A root made by debootstrap knows the main archive only: its
 # security suite is on the same mirror, beside it.
