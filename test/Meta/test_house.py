@@ -33,6 +33,8 @@ def test_every_file_keeps_the_rules():
         ("lib/Analysis/A.cpp", PURPOSE + "// TODO later\n", "TODO"),
         ("lib/Analysis/Utils.cpp", PURPOSE, "name for anything"),
         ("lib/Misc/A.cpp", PURPOSE, "name for anything"),
+        ("scripts/a.sh", "# Looks whether a package is there.\nset -o pipefail\napt-cache show a | grep -q b\n", "grep -q"),
+        ("scripts/a.sh", "# Looks whether a package is there.\nset -o pipefail\nps | grep -v b | grep -Fxq b\n", "grep -q"),
     ],
 )
 def test_planted_fault_is_caught(path, text, word):
@@ -52,6 +54,8 @@ def test_planted_fault_is_caught(path, text, word):
             "tools/tts-opt/Main.cpp",
             PURPOSE + "#include <a>\n" * 60 + "int main() {\n" + "f();\n" * 48 + "}\n",
         ),
+        ("scripts/a.sh", "# Looks whether a line is there.\nset -o pipefail\ngrep -q b a || ps | grep b >/dev/null\n"),
+        ("scripts/a.sh", "# A shell that looks only at the last of a pipe.\nset -e\nps | grep -q b\n"),
         ("lib/A/CMakeLists.txt", "tts_add_library(A A.cpp)\n"),
         ("test/Dialect/Tts/ops.mlir", "// RUN: tts-opt %s\n"),
     ],

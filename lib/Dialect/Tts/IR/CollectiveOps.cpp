@@ -28,8 +28,9 @@ LogicalResult AllReduceOp::verify() {
 }
 
 RankedTensorType tts::getShardType(RankedTensorType type, int64_t ranks) {
-  return RankedTensorType::get({llvm::divideCeil(type.getNumElements(), ranks)},
-                               type.getElementType());
+  return RankedTensorType::get(
+      {llvm::divideCeilSigned(type.getNumElements(), ranks)},
+      type.getElementType());
 }
 
 /// What all three ops ask: so many shards as values, each of its value's type.
