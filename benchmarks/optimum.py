@@ -6,7 +6,7 @@
 `small`: ours / HiGHS' optimum (Checkmate's program, `remat/exact.py`); where HiGHS does not finish in --seconds, its best
 plan and its bound. `large`: ours / our bound. Both: sqrt(n) segments and whole blocks, at the bytes they need.
 `time`: CPU seconds of one thread by operations, and a plot. `torch`: PyTorch's min-cut partitioner at eleven values of
-`activation_memory_budget` on a traced graph (its interpreter, as `peers/run.py --install` makes one: --torch=PATH).
+`activation_memory_budget` and the simple rules on a traced graph (its interpreter, as `peers/run.py --install` makes one: --torch=PATH).
 Exit 1 when a bar is missed.
 """
 
@@ -71,19 +71,37 @@ def budgets(solved):
 
 
 def rule_sets(problem):
-    """What the simple rules keep: every sqrt(n)-th value, and what blocks hand on."""
-    stored = [v for v, op in enumerate(problem.ops) if not op.free]
+    """What the simple rules keep: every sqrt(n)-th value, what blocks hand on, what crosses between equally long segments."""
+    stored = [v for v, op in enumerate(problem.ops) if not op.free and op.keep]
     stride = max(2, round(math.sqrt(len(stored))))
-    return {"sqrt(n)": stored[stride - 1 :: stride], "blocks": problem.blocks}
+    rules = [("sqrt(n)", stored[stride - 1 :: stride]), ("blocks", problem.blocks)]
+    last = last_readers(problem)
+    for length in range(2, len(problem.ops) // 2 + 1):
+        cuts = range(length, len(problem.ops), length)
+        rules.append(("segments", [v for v in stored if any(v < cut <= last[v] for cut in cuts)]))
+    return rules
+
+
+def last_readers(problem):
+    """Of each value, the last operation of forward that reads it, views looked through."""
+    last = list(range(len(problem.ops)))
+    for v in reversed(range(len(problem.ops))):
+        for operand in problem.ops[v].operands:
+            last[operand] = max(last[operand], last[v] if problem.ops[v].free else v)
+    return last
 
 
 def against_rules(program, problem, solved):
-    """(rule, bytes / all kept, ours / its seconds at these bytes)."""
-    rules = rule_sets(problem)
-    given = Solved(program, problem, sets=rules.values(), options=(1, 0, 0)).given
-    for name, plan in zip(rules, given, strict=True):
-        ours = solved.at(plan["peak"])
-        yield name, plan["peak"] / solved.top, ours / plan["seconds"] if ours > 0 else 1.0
+    """(rule, bytes / all kept, ours / its seconds at these bytes), each rule where it comes closest to ours."""
+    rules, worst = rule_sets(problem), {}
+    given = Solved(program, problem, sets=[kept for _, kept in rules], options=(1, 0, 0)).given
+    for (name, _), plan in zip(rules, given, strict=True):
+        ours, share = solved.at(plan["peak"]), plan["peak"] / solved.top
+        ratio = ours / plan["seconds"] if ours > 0 else 1.0
+        if share < 1 and ratio > worst.get(name, (0, 0))[1]:
+            worst[name] = share, ratio
+    for name, (share, ratio) in worst.items():
+        yield name, share, ratio
 
 
 def small(program, seconds):
@@ -151,14 +169,14 @@ def torch(program, interpreter):
     worker = [interpreter, HERE / "remat" / "torch_worker.py"]
     answer = json.loads(subprocess.run(worker, check=True, capture_output=True, text=True).stdout)
     print(f"\nPyTorch {answer['version']}, min-cut with activation_memory_budget: ours / its added seconds at its peak")
-    missed, traced = [], graphs.Problem("traced", text=answer["lines"])
+    missed, traced = [], graphs.Problem.read("traced", answer["lines"], answer["blocks"])
     solved = Solved(program, traced, sets=answer["sets"].values())
     for budget, plan in zip(answer["sets"], solved.given, strict=True):
         ours, theirs, share = solved.at(plan["peak"]), plan["seconds"], plan["peak"] / solved.top
         print(f"budget {budget}: peak {share:.3f} of keeping all, ours {ours:.3g} s, its {theirs:.3g} s", flush=True)
         if ours > theirs * (1 + 1e-9):
             missed.append(f"PyTorch at {budget}: {ours:.3g} s, its {theirs:.3g} s")
-    return missed
+    return missed + rules_table(program, traced, solved)
 
 
 def planning_time(program, out):

@@ -37,11 +37,11 @@ def interpreter(root: Path, name: str) -> Path:
     return root / name / "bin" / "python"
 
 
-def install(root: Path) -> dict[str, str]:
-    """Makes what is missing; by name, why something could not be made."""
+def install(root: Path, wanted=(*PACKAGES, "openblas")) -> dict[str, str]:
+    """Makes what is missing of `wanted`; by name, why something could not be made."""
     failures = {}
     for name, packages in PACKAGES.items():
-        if ready(root, name) is None:
+        if name not in wanted or ready(root, name) is None:
             continue
         # Debian's python3 has no headers of pyenv's and the other way round; torch.compile builds with its own.
         fault = run([newest_python(), "-m", "venv", root / name])
@@ -49,7 +49,7 @@ def install(root: Path) -> dict[str, str]:
         if fault:
             failures[name] = fault
     folder = root / "openblas"
-    if not (folder / LIBRARIES / "openblas-pthread").is_dir():
+    if "openblas" in wanted and not (folder / LIBRARIES / "openblas-pthread").is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         fault = run(["apt-get", "download", *OPENBLAS], cwd=folder)
         for package in folder.glob("*.deb"):

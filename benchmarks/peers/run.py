@@ -206,7 +206,7 @@ def parse(arguments) -> argparse.Namespace:
     parser.add_argument("--memory-budget", default="8G", help="for tts-compile")
     parser.add_argument("--venv-root", type=Path, default=Path.home() / ".cache" / "tts-peers")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="steps only, no bar of memory")
-    parser.add_argument("--install", action="store_true", help="make the peers' environments and stop")
+    parser.add_argument("--install", action="store_true", help="make the environments of --peers and stop")
     parser.add_argument("--out", type=Path, default=Path("peers-out"), help="where jobs, logs and peers.json go")
     options = parser.parse_args(arguments)
     if options.precision != "fp32" and "jax" in options.peers:
@@ -216,7 +216,8 @@ def parse(arguments) -> argparse.Namespace:
 
 
 def install(options) -> int:
-    failures = environments.install(options.venv_root)
+    needs = {"torch113": "openblas", "torch-compile": "torch"}
+    failures = environments.install(options.venv_root, {needs.get(peer, peer) for peer in options.peers})
     for name, why in failures.items():
         print(f"{name} does not install here: {why}")
     return int(bool(failures))

@@ -83,4 +83,5 @@ class Side:
         return float(loss.detach())
 
 
-serve(Side)
+if __name__ == "__main__":
+    serve(Side)

@@ -1,7 +1,7 @@
 """What every worker does: answer the driver's commands, one line of JSON each, on the pipe it was started with.
 
 A side is a class made from the job with `about()`, `evaluate()` → loss without dropout, `step(update)` → loss, and
-optionally `save(path)`. Between commands a worker blocks in read(): it takes no time from the others.
+optionally `save(path)` and `held()` → bytes. Between commands a worker blocks in read(): it takes no time from the others.
 """
 
 import json
@@ -48,6 +48,8 @@ def answer(side, command):
     if command["do"] == "step":
         wall, processor, loss = timed(lambda: side.step(command["update"]))
         return {"seconds": wall, "processor_seconds": processor, "loss": loss}
+    if command["do"] == "held":
+        return side.held()
     if command["do"] == "save":
         side.save(command["path"])
         return {}

@@ -7,112 +7,42 @@ sum over entries of each entry's shortest run, and the shortest whole step; both
 """
 
 import argparse
-import json
-import os
-import re
-import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+from variants import HERE, Setting, Variant, add_shape, told
 
-import numpy as np
-
-from run import write_batch
-from tts.models.fastspeech2 import SIZES, text
-from tts.runtime import Session
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-TOOLS = Path(os.environ.get("TTS_BIN", ROOT / "build" / "bin"))
 #: Part of what eager saves → most added time, in per cent.
 BARS = {0.5: 2.5, 0.4: 5.0, 0.3: 10.0}
 
 
-def told(*command) -> str:
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"error: {command[0]}: {done.stderr.strip()[-500:]}")
-    return done.stdout
-
-
-class Variant:
-    """One compiled plan."""
-
-    def __init__(self, name: str, folder: Path, flags: list[str]):
-        self.name, library = name, folder / f"{name}.so"
-        told(TOOLS / "tts-compile", *flags, folder / "model.mlir", "-o", library)
-        self.plan = json.loads(library.with_suffix(".plan.json").read_text())
-        self.session = Session(library)
-        self.session.initialise(1)
-        self.entries: dict[int, float] = {}
-        self.step = float("inf")
-
-    @property
-    def activations(self) -> int:
-        return self.plan["classes"]["activations"] + self.plan["classes"]["workspace"]
-
-    def run(self, batch, update: int):
-        inputs = {}
-        for entry in self.session.buckets[0]["inputs"]:
-            dtype, shape = self.session.describe(f"input:{entry['name']}")
-            inputs[entry["name"]] = batch[entry["name"]].astype(dtype).reshape(shape)
-        with self.session.profile() as profile:
-            self.session.step([(0, inputs)], 1e-4, update, 1)
-        for index, timed in enumerate(profile.timed):
-            self.entries[index] = min(self.entries.get(index, float("inf")), timed.seconds)
-        self.step = min(self.step, profile.seconds)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("recompute-out"))
-    parser.add_argument("--size", default="base", choices=SIZES)
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--phones", type=int, default=96)
-    parser.add_argument("--frames", type=int, default=576)
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--plot", type=Path)
+    add_shape(parser, rounds=4)
     o = parser.parse_args()
-    o.out.mkdir(parents=True, exist_ok=True)
-    config = SIZES[o.size]
-    (o.out / "model.mlir").write_text(re.sub(r"tts\.ema_decay = [^,]+, ", "", text(config)))
-    (o.out / "config.json").write_text(json.dumps(asdict(config)))
-    write_batch(o.out / "batch.npz", config, o.batch, o.phones, o.frames)
+    setting = Setting(o)
     eager = int(told(sys.executable, HERE / "saved.py", o.out / "config.json", o.out / "batch.npz"))
 
-    shape = [
-        f"--batch={o.batch}",
-        f"--micro-batch={o.batch}",
-        f"--bucket=text={o.phones},frames={o.frames}",
-        "--threads=1",
-    ]
-    none = Variant("none", o.out, [*shape, "--memory-budget=20G", "--remat=none"])
+    none = Variant("none", setting, "--memory-budget=20G", "--remat=none")
     fixed = none.plan["peak_bytes"] - none.activations
     variants = [none]
     for part in (0.6, *BARS, 0.25, 0.2):
         budget = int(fixed + part * eager)
         if budget < none.plan["peak_bytes"]:
-            variants.append(Variant(f"{part:.2f}", o.out, [*shape, f"--memory-budget={budget}"]))
+            variants.append(Variant(f"{part:.2f}", setting, f"--memory-budget={budget}"))
 
-    with np.load(o.out / "batch.npz") as arrays:
-        batch = {name: arrays[name] for name in arrays.files} | {"utterance": np.arange(o.batch)}
     for turn in range(o.rounds):
         for variant in variants:
-            variant.run(batch, turn + 1)
+            variant.run(setting.batch, turn + 1)
             print(f"round {turn + 1} of {o.rounds}, {variant.name}: {variant.step:.3f} s", file=sys.stderr)
 
-    base = sum(none.entries.values())
-    shape = f"batch {o.batch}, {o.phones} phones, {o.frames} frames"
-    print(f"FastSpeech 2 {o.size}, {shape}, one thread; eager saves {eager / 1e6:.0f} MB")
+    print(f"{setting.words}; eager saves {eager / 1e6:.0f} MB")
     print(f"{'plan':>6} {'bytes':>9} {'of eager':>9} {'predicted':>10} {'entries':>9} {'step':>9}  bar")
     rows, missed = [], False
     for v in variants:
         part = v.activations / eager
         predicted = v.plan["predicted_step_seconds"] / none.plan["predicted_step_seconds"] - 1
-        entries, step = sum(v.entries.values()) / base - 1, v.step / none.step - 1
+        entries, step = v.seconds / none.seconds - 1, v.step / none.step - 1
         rows.append((part, predicted, entries, step))
         bar = next((limit for of, limit in BARS.items() if v.name == f"{of:.2f}"), None)
         missed |= bar is not None and 100 * entries > bar

@@ -16,23 +16,34 @@ class Op:
     operands: list
     free: bool = False
     scratch: int = 0
+    keep: bool = True
 
 
 @dataclass
 class Problem:
-    """`steps` are (live before, live during, forward values read); `blocks` are indices of block outputs; `text` has the
-    lines of a problem that comes as such."""
+    """`steps` are (live before, live during, forward values read); `blocks` are indices of block outputs."""
 
     name: str
     ops: list = field(default_factory=list)
     steps: list = field(default_factory=list)
     blocks: list = field(default_factory=list)
-    text: list = field(default_factory=list)
+
+    @staticmethod
+    def read(name, lines, blocks):
+        problem = Problem(name, blocks=blocks)
+        for line in lines:
+            kind, first, second, *rest = line.split()
+            if kind == "o":
+                seconds, flags, *operands = rest
+                op = Op(int(first), float(seconds), [*map(int, operands)], "f" in flags, int(second), "k" not in flags)
+                problem.ops.append(op)
+            else:
+                problem.steps.append((int(first), int(second), [*map(int, rest[1:])]))
+        return problem
 
     def lines(self):
-        yield from self.text
         for op in self.ops:
-            flags = "f" if op.free else "-"
+            flags = "f" if op.free else "-" if op.keep else "k"
             yield f"o {op.bytes} {op.scratch} {op.seconds!r} {flags} {' '.join(map(str, op.operands))}"
         for before, during, uses in self.steps:
             yield f"s {before} {during} - {' '.join(map(str, uses))}"

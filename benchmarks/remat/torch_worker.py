@@ -1,6 +1,6 @@
 """Runs in PyTorch's environment: a traced training graph as one of our problems, and what its min-cut partitioner keeps.
 
-Prints JSON: the problem's lines, and for each `activation_memory_budget` the indices of the kept values. Seconds of an
+Prints JSON: the problem's lines, the indices of what blocks hand on, and for each `activation_memory_budget` those of the kept values. Seconds of an
 operation are its flops at 100 GF/s or its bytes at 20 GB/s, whichever is longer; PyTorch plans with its own estimate.
 """
 
@@ -75,6 +75,10 @@ class Exporter:
         joined = " ".join(str(self.index[n]) for n in operands)
         self.lines.append(f"o {0 if free or several else size(node)} 0 {seconds!r} {flags} {joined}")
 
+    def blocks(self):
+        """Two sums to a block, and nothing else is one."""
+        return [i for n, i in self.index.items() if n.target is torch.ops.aten.add.Tensor][1::2]
+
     @staticmethod
     def flops(node):
         if not any(name in str(node.target) for name in ("mm", "convolution", "attention")):
@@ -108,7 +112,7 @@ def main():
     def partition(joint, inputs, *, num_fwd_outputs, **more):
         exporter = Exporter(joint.graph)
         names = {node.name: node for node in exporter.index}
-        answer["lines"] = exporter.lines
+        answer["lines"], answer["blocks"] = exporter.lines, exporter.blocks()
         for budget in BUDGETS:
             with config.patch(activation_memory_budget=budget):
                 forward, _ = min_cut_rematerialization_partition(
