@@ -177,6 +177,8 @@ class Program:
 
     def solve(self, seconds):
         """(status, added seconds or None, proven lower bound): "optimal", "infeasible" or "timeout"."""
+        if not self.cost:  # nothing is ever read
+            return ("infeasible", None, 0.0) if min(self.rows.high, default=0) < 0 else ("optimal", 0.0, 0.0)
         cost = np.array(self.cost)
         result = milp(
             cost,

@@ -41,6 +41,31 @@ class Problem:
                 problem.steps.append((int(first), int(second), [*map(int, rest[1:])]))
         return problem
 
+    def head(self, end):
+        """What no plan of all can do with less: operations from `end` on cost nothing and are always there.
+
+        Backward's steps before the first that reads the head are two: up to the one of most bytes, and after it; in both
+        clones find the most room of any step.
+        """
+        uses = [[v for v in used if v < end] for _, _, used in self.steps]
+        first = next((i for i, used in enumerate(uses) if any(not self.ops[v].free for v in used)), len(uses))
+        steps = [(before, during, used) for (before, during, _), used in zip(self.steps, uses, strict=True)]
+        top = max(range(first), key=lambda i: steps[i][1], default=-1)
+        merged = []
+        for part, during in ((steps[: top + 1], max), (steps[top + 1 : first], min)):
+            if part:
+                merged.append((min(s[0] for s in part), during(s[1] for s in part), []))
+        return Problem(f"{self.name}, head", self.ops[:end], merged + steps[first:])
+
+    def end_of(self, share):
+        """The first operations have this share of the bytes."""
+        have, wanted = 0, share * sum(op.bytes for op in self.ops)
+        for i, op in enumerate(self.ops):
+            have += op.bytes
+            if have >= wanted:
+                return i + 1
+        return len(self.ops)
+
     def lines(self):
         for op in self.ops:
             flags = "f" if op.free else "-" if op.keep else "k"

@@ -97,6 +97,33 @@ def test_the_exact_program_is_exact():
     assert finite > 5
 
 
+def test_a_head_costs_no_more_than_all():
+    finite = 0
+    for seed in range(20):
+        problem = make(seed)
+        top = sum(op.bytes for op in problem.ops) + 8
+        for limit in range(top // 3, top, 4):
+            best = Brute(problem, limit).solve()
+            for end in range(3, 6):
+                status, _, proven = exact.optimum(problem.head(end), limit, 60)
+                if math.isfinite(best):
+                    assert status == "optimal"
+                    assert proven <= best + 1e-6
+                    finite += 0 < proven
+    assert finite > 5
+
+
+def test_a_head_keeps_its_steps_and_the_tightest_before_them():
+    op = graphs.Op
+    problem = graphs.Problem(
+        "four", ops=[op(0, 0.0, [], free=True), *(op(s, 1.0, [i]) for i, s in enumerate((8, 4, 2, 1)))]
+    )
+    problem.steps = [(0, 1, [4]), (1, 9, [3]), (2, 3, [3]), (1, 2, [2, 3]), (1, 1, [1])]
+    assert problem.end_of(0.5) == 2 and problem.end_of(0.8) == 3 and problem.end_of(1) == 5
+    assert problem.head(3).steps == [(0, 9, []), (2, 3, []), (1, 2, [2]), (1, 1, [1])]
+    assert problem.head(5).steps == problem.steps
+
+
 def test_what_is_live_beside_a_clone_counts():
     op = graphs.Op
     # 1 is live while 2 and 3 are made of it; the first step leaves no room to keep anything.
