@@ -33,8 +33,15 @@ int64_t primitivesOfConv1d(ArrayRef<int64_t> s) {
   return 1 + int64_t(std::ceil(bytes / perPrimitive));
 }
 
+/// Products without the library's scratch become kernels (tts-cpu-gemm-kernels),
+/// of which the library knows nothing.
+bool isOfLibrary(rt::EntryOp entry) {
+  ArrayRef<int64_t> scalars = entry.getScalars();
+  return scalars[TTS_GEMM_DTYPE] != TTS_F64 && scalars[TTS_GEMM_SCRATCH] >= 0;
+}
+
 void addPrimitives(rt::EntryOp entry, std::vector<uint64_t> &primitives) {
-  int64_t count = entry.getFunction() == "rt.gemm" ? 1
+  int64_t count = entry.getFunction() == "rt.gemm" ? isOfLibrary(entry)
                   : entry.getFunction() == "rt.conv1d"
                       ? primitivesOfConv1d(entry.getScalars())
                       : 0; // a kernel
