@@ -5,6 +5,7 @@
 #include "tts-runtime/Format.h"
 #include "tts/Pipelines/EntryWork.h"
 #include "tts/Pipelines/LinkWaits.h"
+#include "tts/Target/Cpu/Passes.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -33,15 +34,9 @@ int64_t primitivesOfConv1d(ArrayRef<int64_t> s) {
   return 1 + int64_t(std::ceil(bytes / perPrimitive));
 }
 
-/// Products without the library's scratch become kernels (tts-cpu-gemm-kernels),
-/// of which the library knows nothing.
-bool isOfLibrary(rt::EntryOp entry) {
-  ArrayRef<int64_t> scalars = entry.getScalars();
-  return scalars[TTS_GEMM_DTYPE] != TTS_F64 && scalars[TTS_GEMM_SCRATCH] >= 0;
-}
-
 void addPrimitives(rt::EntryOp entry, std::vector<uint64_t> &primitives) {
-  int64_t count = entry.getFunction() == "rt.gemm" ? isOfLibrary(entry)
+  int64_t count = entry.getFunction() == "rt.gemm"
+                      ? !cpu::isGeneratedGemm(entry) // kernels have none
                   : entry.getFunction() == "rt.conv1d"
                       ? primitivesOfConv1d(entry.getScalars())
                       : 0; // a kernel

@@ -85,11 +85,11 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
                                       model.manifest, older, state.step,
                                       trains && options.tensorBoard);
   buckets.reserve(loader->mostUtterances() + model.manifest.buckets.size());
-  if (size_t wild = model.executor.wildGemms())
+  if (size_t plain = model.executor.plainGemms())
     std::fprintf(stderr,
-                 "warning: %zu matmuls get an implementation of oneDNN that "
-                 "allocates in every call\n",
-                 wild);
+                 "warning: oneDNN cannot do %zu matmuls on this machine without "
+                 "allocating: they are slow loops; recompile on this machine\n",
+                 plain);
   countLargeAllocations();
   world.start();
 }

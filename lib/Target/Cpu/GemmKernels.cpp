@@ -14,6 +14,11 @@ namespace tts::cpu {
 #include "tts/Target/Cpu/Passes.h.inc"
 } // namespace tts::cpu
 
+bool tts::cpu::isGeneratedGemm(rt::EntryOp entry) {
+  ArrayRef<int64_t> scalars = entry.getScalars();
+  return scalars[TTS_GEMM_DTYPE] == TTS_F64 || scalars[TTS_GEMM_SCRATCH] < 0;
+}
+
 namespace {
 rt::GemmAttr getShape(MLIRContext *context, ArrayRef<int64_t> s) {
   return rt::GemmAttr::get(
@@ -38,12 +43,10 @@ struct GemmKernels : tts::cpu::impl::GemmKernelsPassBase<GemmKernels> {
         kernels;
     module.walk([&](rt::EntryOp entry) {
       ArrayRef<int64_t> scalars = entry.getScalars();
-      if (entry.getFunction() != "rt.gemm")
+      if (entry.getFunction() != "rt.gemm" || !tts::cpu::isGeneratedGemm(entry))
         return;
       int64_t dtype = scalars[TTS_GEMM_DTYPE];
       int64_t dtypeC = scalars[TTS_GEMM_DTYPE_C];
-      if (dtype != TTS_F64 && scalars[TTS_GEMM_SCRATCH] >= 0)
-        return;
       if (scalars[TTS_GEMM_BIAS]) {
         entry.emitError("a product that no library does adds no bias; "
                         "tts-cpu-choose-epilogues asks the library first");

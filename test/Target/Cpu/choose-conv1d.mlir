@@ -1,3 +1,4 @@
+// REQUIRES: avx512
 // RUN: tts-opt --tts-cpu-choose-conv1d %s | FileCheck %s
 // RUN: tts-opt --tts-cpu-choose-conv1d --tts-select %s | FileCheck %s --check-prefix=SELECT
 

@@ -1,3 +1,4 @@
+// REQUIRES: avx512
 // RUN: tts-opt --tts-cpu-choose-epilogues --split-input-file %s | FileCheck %s -enable-var-scope
 // RUN: tts-opt --tts-cpu-choose-epilogues --tts-select --split-input-file %s | FileCheck %s -enable-var-scope --check-prefix=SELECT
 

@@ -88,9 +88,18 @@ GemmShape shape(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool acc,
   return s;
 }
 
+/// Scratch where the library has something, as it always has with AVX-512; 0
+/// where plain loops stand in.
+int64_t scratchOf(const GemmShape &s) {
+  int64_t scratch = gemmScratchBytes(s, omp_get_max_threads());
+  if (__builtin_cpu_supports("avx512f")) {
+    EXPECT_GE(scratch, 0);
+  }
+  return std::max<int64_t>(scratch, 0);
+}
+
 void expectRight(Problem p) {
-  int64_t scratch = gemmScratchBytes(p.shape, omp_get_max_threads());
-  ASSERT_GE(scratch, 0);
+  int64_t scratch = scratchOf(p.shape);
   std::vector<char> room(size_t(scratch) + 64);
   GemmLibrary library;
   const Gemm &gemm =
@@ -99,8 +108,8 @@ void expectRight(Problem p) {
   void *operands[] = {p.a.data(), p.b.data(), p.c.data(), room.data()};
   countLargeAllocations();
   gemm.run(library.stream(), operands);
+  EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
   if (__builtin_cpu_supports("avx512f")) {
-    EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
     EXPECT_EQ(std::string(gemm.implementation()).rfind("brg", 0), 0u)
         << gemm.implementation();
   }
@@ -120,8 +129,7 @@ void expectRightInHalf(GemmShape s, TtsDType dtype, TtsDType dtypeC) {
   s.dtype = dtype;
   s.dtypeC = dtypeC;
   Problem p(s);
-  int64_t scratch = gemmScratchBytes(s, omp_get_max_threads());
-  ASSERT_GE(scratch, 0);
+  int64_t scratch = scratchOf(s);
   std::vector<char> room(size_t(scratch) + 64);
   std::vector<char> a = stored(p.a, dtype), b = stored(p.b, dtype),
                     c = stored(p.c, dtypeC);
@@ -132,8 +140,7 @@ void expectRightInHalf(GemmShape s, TtsDType dtype, TtsDType dtypeC) {
   void *operands[] = {a.data(), b.data(), c.data(), room.data()};
   countLargeAllocations();
   gemm.run(library.stream(), operands);
-  if (__builtin_cpu_supports("avx512f"))
-    EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
+  EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
   EXPECT_EQ(c, stored(p.want, dtypeC))
       << gemm.implementation() << " " << s.m << "x" << s.n << "x" << s.k
       << " dtype " << dtype << " to " << dtypeC;
@@ -245,8 +252,7 @@ std::vector<float> product(GemmShape s, const std::vector<float> &a,
                            const std::vector<float> &bias,
                            std::vector<float> c) {
   GemmLibrary library;
-  int64_t scratch = gemmScratchBytes(s, omp_get_max_threads());
-  EXPECT_GE(scratch, 0);
+  int64_t scratch = scratchOf(s);
   std::vector<char> room(size_t(scratch) + 64);
   std::vector<uint64_t> bytes = {a.size() * 4, b.size() * 4, c.size() * 4};
   std::vector<void *> operands = {const_cast<float *>(a.data()),
@@ -261,8 +267,7 @@ std::vector<float> product(GemmShape s, const std::vector<float> &a,
                                  TTS_GEMM_NUM_SCALARS, bytes, "test");
   countLargeAllocations();
   gemm.run(library.stream(), operands.data());
-  if (__builtin_cpu_supports("avx512f"))
-    EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
+  EXPECT_EQ(largeAllocationsAfterStart(), 0u) << gemm.implementation();
   return c;
 }
 
@@ -310,8 +315,8 @@ TEST(Gemm, AnEpilogueHasTheBitsOfAddingAfterwards) {
 
 TEST(Gemm, WhatCannotRunIsRefused) {
   Problem p(shape(64, 64, 64, true, true, false));
-  int64_t scratch = gemmScratchBytes(p.shape, 2);
-  ASSERT_GT(scratch, 0);
+  omp_set_num_threads(2);
+  int64_t scratch = scratchOf(p.shape);
   auto refusal = [&](std::vector<int64_t> scalars,
                      std::vector<uint64_t> bytes) {
     GemmLibrary library;
@@ -324,10 +329,13 @@ TEST(Gemm, WhatCannotRunIsRefused) {
     }
   };
   EXPECT_EQ(refusal(p.scalars(scratch), p.bytes(uint64_t(scratch))), "");
-  std::string little =
-      refusal(p.scalars(scratch - 64), p.bytes(uint64_t(scratch)));
-  EXPECT_NE(little.find("scratch"), std::string::npos) << little;
-  EXPECT_NE(little.find("recompile"), std::string::npos) << little;
+  if (__builtin_cpu_supports("avx512f")) {
+    ASSERT_GT(scratch, 0);
+    std::string little =
+        refusal(p.scalars(scratch - 64), p.bytes(uint64_t(scratch)));
+    EXPECT_NE(little.find("scratch"), std::string::npos) << little;
+    EXPECT_NE(little.find("recompile"), std::string::npos) << little;
+  }
   auto f64 = p.scalars(scratch);
   f64[TTS_GEMM_DTYPE] = TTS_F64;
   EXPECT_NE(refusal(f64, p.bytes(uint64_t(scratch))), "");

@@ -6,6 +6,10 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
+namespace tts::rt {
+class EntryOp;
+} // namespace tts::rt
+
 namespace tts::cpu {
 
 #define GEN_PASS_DECL
@@ -16,6 +20,10 @@ namespace tts::cpu {
 /// an entry point of the ABI. Every other function of the module is lowered on
 /// the way; ops of other dialects at its top level are left alone.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm);
+
+/// Whether `tts-cpu-gemm-kernels` makes a kernel of an entry `rt.gemm`: its
+/// type is f64, or the library has nothing for it that allocates nothing.
+bool isGeneratedGemm(rt::EntryOp entry);
 
 /// Registers `tts-cpu-kernels-to-llvm`.
 void registerTtsTargetCpuPipelines();

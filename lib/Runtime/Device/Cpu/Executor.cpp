@@ -337,10 +337,10 @@ void Executor::clear(std::vector<std::pair<uint64_t, uint64_t>> ranges) {
   }
 }
 
-size_t Executor::wildGemms() const {
+size_t Executor::plainGemms() const {
   size_t count = 0;
   for (const Gemm &gemm : matmuls.primitives())
-    count += !isTameGemm(gemm.implementation());
+    count += gemm.isPlain();
   return count;
 }
 

@@ -79,8 +79,8 @@ public:
   uint64_t highWater() const;
 
   const GemmLibrary &gemms() const { return matmuls; }
-  /// Matmuls whose implementation allocates in every call.
-  size_t wildGemms() const;
+  /// Matmuls that the library does not do here.
+  size_t plainGemms() const;
 
 private:
   struct Call {

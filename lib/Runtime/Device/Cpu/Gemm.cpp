@@ -7,6 +7,7 @@
 
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Device/Cpu/HalfTypes.h"
+#include "Runtime/Device/Cpu/PlainGemm.h"
 #include "tts-runtime/Format.h"
 
 namespace tts::rt {
@@ -44,11 +45,8 @@ void checkOperands(const GemmShape &s, const std::vector<uint64_t> &bytes,
 
 Gemm::Gemm(const GemmShape &shape, dnnl_engine_t engine) : shape(shape) {
   choice = chooseGemm(shape, engine);
-  if (!choice.descriptor)
-    throw Error(Exit::Refused, "oneDNN",
-                "it has no matmul for " + std::to_string(shape.m) + "x" +
-                    std::to_string(shape.n) + "x" + std::to_string(shape.k),
-                "recompile on this machine");
+  if (isPlain())
+    return;
   checkLibrary(dnnl_primitive_create(&primitive, choice.descriptor),
                "dnnl_primitive_create");
   auto memory = [&](dnnl_memory_t &out, dnnl_query_t what) {
@@ -128,6 +126,8 @@ static void copyRows(Matrices to, Matrices from, int64_t elements) {
 
 void Gemm::runElement(dnnl_stream_t stream, void *const *operands,
                       int64_t element) const {
+  if (isPlain())
+    return multiplyPlainly(shape, operands, element);
   int64_t elements = choice.batched ? shape.batch : 1;
   char *room = choice.scratchBytes
                    ? static_cast<char *>(operands[shape.bias ? 4 : 3])

@@ -65,28 +65,31 @@ GemmChoice inspect(dnnl_primitive_desc_t descriptor, bool batched) {
   return choice;
 }
 
-/// The first tame implementation, else the first of all.
+bool isTame(const GemmChoice &choice) {
+  return std::strncmp(choice.implementation, "gemm", 4) != 0 &&
+         std::strncmp(choice.implementation, "ref", 3) != 0;
+}
+
+/// The first that allocates nothing in a call.
 GemmChoice walk(const dnnl_matmul_desc_t &operation,
                 dnnl_primitive_attr_t attributes, dnnl_engine_t engine,
                 bool batched) {
-  GemmChoice best;
+  GemmChoice found;
   dnnl_primitive_desc_iterator_t iterator = nullptr;
   if (dnnl_primitive_desc_iterator_create(&iterator, &operation, attributes,
                                           engine, nullptr) != dnnl_success)
-    return best;
+    return found;
   do {
     GemmChoice next =
         inspect(dnnl_primitive_desc_iterator_fetch(iterator), batched);
-    bool better = !best.descriptor || isTameGemm(next.implementation);
-    dnnl_primitive_desc_t other = better ? best.descriptor : next.descriptor;
-    if (other)
-      dnnl_primitive_desc_destroy(other);
-    if (better)
-      best = next;
-  } while (!isTameGemm(best.implementation) &&
+    if (isTame(next))
+      found = next;
+    else
+      dnnl_primitive_desc_destroy(next.descriptor);
+  } while (!found.descriptor &&
            dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
   dnnl_primitive_desc_iterator_destroy(iterator);
-  return best;
+  return found;
 }
 
 GemmChoice ask(const GemmShape &s, dnnl_engine_t engine, bool batched) {
@@ -111,11 +114,6 @@ GemmChoice ask(const GemmShape &s, dnnl_engine_t engine, bool batched) {
 }
 
 } // namespace
-
-bool isTameGemm(const char *implementation) {
-  return std::strncmp(implementation, "gemm", 4) != 0 &&
-         std::strncmp(implementation, "ref", 3) != 0;
-}
 
 GemmShape GemmShape::fromScalars(const int64_t *scalars) {
   GemmShape s;
@@ -160,10 +158,8 @@ GemmChoice chooseInPlace(const GemmShape &shape, dnnl_engine_t engine) {
   // broadcast: both run element by element.
   if (shape.batch > 1 && shape.strideA && shape.strideB && shape.strideC) {
     GemmChoice whole = ask(shape, engine, /*batched=*/true);
-    if (whole.descriptor && isTameGemm(whole.implementation))
-      return whole;
     if (whole.descriptor)
-      dnnl_primitive_desc_destroy(whole.descriptor);
+      return whole;
   }
   return ask(shape, engine, /*batched=*/false);
 }
@@ -195,12 +191,7 @@ void drop(GemmChoice &choice) {
   choice = {};
 }
 
-bool isTame(const GemmChoice &choice) {
-  return choice.descriptor && isTameGemm(choice.implementation);
-}
-
-/// The shape on copies without gaps, all of them F32 if `widened`. No
-/// descriptor where that is not tame either.
+/// The shape on copies without gaps, all of them F32 if `widened`.
 GemmChoice choosePacked(const GemmShape &shape, dnnl_engine_t engine,
                         bool widened) {
   StoredMatrix a = storedA(shape), b = storedB(shape), c = storedC(shape);
@@ -211,10 +202,8 @@ GemmChoice choosePacked(const GemmShape &shape, dnnl_engine_t engine,
   if (widened)
     dense.dtype = dense.dtypeC = TTS_F32;
   GemmChoice packed = chooseInPlace(dense, engine);
-  if (!isTame(packed)) {
-    drop(packed);
+  if (!packed.descriptor)
     return packed;
-  }
   packed.call = dense;
   int64_t elements = packed.batched ? shape.batch : 1;
   uint64_t &bytes = packed.scratchBytes;
@@ -238,7 +227,7 @@ bool isFasterThanF32(const char *implementation) {
 GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
   bool isHalf = shape.dtype != TTS_F32;
   auto isGood = [&](const GemmChoice &choice) {
-    return isTame(choice) &&
+    return choice.descriptor &&
            (!isHalf || isFasterThanF32(choice.implementation));
   };
   GemmChoice best = chooseInPlace(shape, engine);
@@ -246,7 +235,7 @@ GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine) {
   if (isGood(best))
     return best;
   auto consider = [&](GemmChoice next) {
-    bool better = next.descriptor && (!isTame(best) || isHalf);
+    bool better = next.descriptor && (!best.descriptor || isHalf);
     if (better)
       std::swap(best, next);
     drop(next);
@@ -264,10 +253,8 @@ int64_t gemmScratchBytes(const GemmShape &shape, int threads) {
     GemmChoice choice = chooseGemm(shape, engine);
     if (!choice.descriptor)
       return int64_t(-1);
-    int64_t bytes =
-        isTameGemm(choice.implementation) ? int64_t(choice.scratchBytes) : -1;
     dnnl_primitive_desc_destroy(choice.descriptor);
-    return bytes;
+    return int64_t(choice.scratchBytes);
   });
 }
 

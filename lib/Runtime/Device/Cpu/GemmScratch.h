@@ -67,15 +67,11 @@ constexpr int64_t elementBytes(TtsDType dtype) {
 /// Whether a product of a half type beats one in f32 on widened operands.
 bool isFasterThanF32(const char *implementation);
 
-/// Takes the first implementation that keeps its scratch where we tell it
-/// (not gemm:… and not ref:…); those only where nothing else exists. The
-/// descriptor is null when oneDNN takes the shape not at all. Threads are
-/// those of the calling thread's OpenMP settings.
+/// Takes the first implementation that keeps its scratch where we tell it: not
+/// gemm:…, which allocates tens of megabytes in every call in spite of user
+/// scratch, and not ref:…. The descriptor is null where there is none, as
+/// without AVX-512. Threads are those of the calling thread's OpenMP settings.
 GemmChoice chooseGemm(const GemmShape &shape, dnnl_engine_t engine);
-
-/// False for implementations that allocate in a call in spite of user scratch:
-/// gemm:jit takes tens of megabytes. Refused where there is another.
-bool isTameGemm(const char *implementation);
 
 /// `ask(engine)` with that many OpenMP threads; -1 where there is no engine.
 template <typename Ask> int64_t askWithThreads(int threads, Ask ask) {
