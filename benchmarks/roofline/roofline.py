@@ -120,6 +120,9 @@ def measure(options, work: Path) -> tuple[Roofline, Limits]:
 
         step()
         shapes = sorted({Shape.of(e) for e in session.entries if e.is_gemm and e.kind not in ("eval", "infer")})
+        if not shapes:
+            why = "oneDNN does no product of this step: it needs AVX-512 to allocate nothing"
+            raise InputError("roofline", why, "measure on a processor that has it")
         limits = LimitsProgram(work, options.threads, shapes)
         for _ in range(options.rounds):
             with session.profile() as profile:

@@ -33,8 +33,16 @@ def test_every_file_keeps_the_rules():
         ("lib/Analysis/A.cpp", PURPOSE + "// TODO later\n", "TODO"),
         ("lib/Analysis/Utils.cpp", PURPOSE, "name for anything"),
         ("lib/Misc/A.cpp", PURPOSE, "name for anything"),
-        ("scripts/a.sh", "# Looks whether a package is there.\nset -o pipefail\napt-cache show a | grep -q b\n", "grep -q"),
-        ("scripts/a.sh", "# Looks whether a package is there.\nset -o pipefail\nps | grep -v b | grep -Fxq b\n", "grep -q"),
+        (
+            "scripts/a.sh",
+            "# Looks whether a package is there.\nset -o pipefail\napt-cache show a | grep -q b\n",
+            "grep -q",
+        ),
+        (
+            "scripts/a.sh",
+            "# Looks whether a package is there.\nset -o pipefail\nps | grep -v b | grep -Fxq b\n",
+            "grep -q",
+        ),
     ],
 )
 def test_planted_fault_is_caught(path, text, word):

@@ -5,6 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from environments import processor_flags
 from machine import Machine, tool
 from speech import utterances
 from test_codec_lm import streams
@@ -69,7 +70,10 @@ def test_fused_and_unfused_builds_agree_in_every_bit(tmp_path, precision):
     assert sums_in_products(plain) == (0, 0)
     if precision == "fp32":
         biased, onto = sums_in_products(fused)
-        assert biased > onto > 0, "no product does its sums"
+        if "avx512f" in processor_flags():
+            assert biased > onto > 0, "no product does its sums"
+        else:  # all products are kernels
+            assert not any(entry.is_gemm for entry in fused.entries) and biased == 0
     # All parameters of the update, with their averages and half copies, which not all of them have.
     updates = ("adamw", "ema", "cast", "sum_squares", "full")
     of = [

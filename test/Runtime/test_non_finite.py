@@ -11,6 +11,8 @@ from test_budget import compile_model, python, run
 from tts.data import shards
 
 UPDATES = 3
+#: The library's, or a kernel where it has none.
+PRODUCT = re.compile(r"rt\.gemm|gemm_f32_\d+")
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +108,7 @@ def test_a_nan_in_a_checkpoint(folder):
     edit(file, lambda tensors: tensors[name].reshape(-1).__setitem__(7, np.nan))
     done = train(folder, f"--init-from={file}", "--steps=2")
     tensor, verb, function, entry, source, value = refused(folder, done, 1)
-    assert (tensor, verb, function, value) == (name, "read", "rt.gemm", "nan")
+    assert (tensor, verb, value) == (name, "read", "nan") and PRODUCT.fullmatch(function)
     assert entry.startswith("decoder.0.ffn.conv1") and "tts.conv1d" in source
     assert ", element 7 of " in done.stderr and "there is no checkpoint" in done.stderr
 
@@ -117,7 +119,8 @@ def test_an_overflow_inside_the_network(folder):
     edit(file, lambda tensors: tensors["encoder.0.ffn.conv1.weight"].fill(3e38))
     done = train(folder, f"--init-from={file}", "--steps=2")
     tensor, verb, function, entry, source, value = refused(folder, done, 1)
-    assert tensor.startswith("encoder.0.ffn.conv1") and (verb, function, entry) == ("written", "rt.gemm", tensor)
+    assert tensor.startswith("encoder.0.ffn.conv1") and (verb, entry) == ("written", tensor)
+    assert PRODUCT.fullmatch(function)
     assert value in ("inf", "-inf", "nan") and "tts.conv1d" in source
 
 

@@ -86,10 +86,11 @@ Run::Run(const Options &o, const void *blob, const TtsKernel *kernels,
                                       trains && options.tensorBoard);
   buckets.reserve(loader->mostUtterances() + model.manifest.buckets.size());
   if (size_t plain = model.executor.plainGemms())
-    std::fprintf(stderr,
-                 "warning: oneDNN cannot do %zu matmuls on this machine without "
-                 "allocating: they are slow loops; recompile on this machine\n",
-                 plain);
+    std::fprintf(
+        stderr,
+        "warning: oneDNN cannot do %zu matmuls on this machine without "
+        "allocating: they are slow loops; recompile on this machine\n",
+        plain);
   countLargeAllocations();
   world.start();
 }

@@ -8,6 +8,7 @@
 #include "Runtime/Device/Cpu/Gemm.h"
 #include "Runtime/Abi/Error.h"
 #include "Runtime/Device/Cpu/HalfTypes.h"
+#include "Runtime/Device/Cpu/PlainGemm.h"
 #include "Runtime/Memory/Allocations.h"
 #include "tts-runtime/Format.h"
 #include <cmath>
@@ -311,6 +312,37 @@ TEST(Gemm, AnEpilogueHasTheBitsOfAddingAfterwards) {
         EXPECT_EQ(bits(product(s, a, b, bias, old)), bits(sum))
             << m << "x" << n << "x" << k << " form " << form;
       }
+}
+
+TEST(Gemm, PlainLoopsAreRight) {
+  // What stands in where the library has nothing, whatever it has here.
+  for (auto [dtype, dtypeC] : {std::pair(TTS_F32, TTS_F32),
+                               {TTS_BF16, TTS_BF16},
+                               {TTS_BF16, TTS_F32},
+                               {TTS_F16, TTS_F16}})
+    for (int form = 0; form < 8; ++form) {
+      GemmShape s =
+          shape(9, 130, 5, form & 1, (form & 2) != 0, (form & 4) != 0, 3);
+      s.dtype = dtype;
+      s.dtypeC = dtypeC;
+      s.batch = 2;
+      s.strideA = s.strideB = s.strideC = 2000;
+      Problem p(s);
+      std::vector<char> a = stored(p.a, dtype), b = stored(p.b, dtype),
+                        c = stored(p.c, dtypeC);
+      void *operands[] = {a.data(), b.data(), c.data()};
+      for (int64_t element : {0, 1})
+        multiplyPlainly(s, operands, element);
+      EXPECT_EQ(c, stored(p.want, dtypeC)) << "form " << form;
+    }
+  GemmShape s = shape(1, 2, 1, false, false, true);
+  s.bias = true;
+  float a = 2, b[] = {3, 4}, c[] = {5, 6}, bias[] = {1e8f, 1};
+  void *operands[] = {&a, b, c, bias};
+  multiplyPlainly(s, operands, 0);
+  // The bias is added to the sum first, then C's old value.
+  EXPECT_EQ(c[0], (6 + 1e8f) + 5);
+  EXPECT_EQ(c[1], 15);
 }
 
 TEST(Gemm, WhatCannotRunIsRefused) {

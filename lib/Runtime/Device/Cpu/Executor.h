@@ -79,7 +79,7 @@ public:
   uint64_t highWater() const;
 
   const GemmLibrary &gemms() const { return matmuls; }
-  /// Matmuls that the library does not do here.
+  /// Matmuls that the library does not do here, of a size at which it matters.
   size_t plainGemms() const;
 
 private:

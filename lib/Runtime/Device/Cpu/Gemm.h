@@ -37,6 +37,9 @@ public:
   }
   /// The library has none that allocates nothing: loops of our own.
   bool isPlain() const { return !choice.descriptor; }
+  int64_t multiplyAdds() const {
+    return shape.m * shape.n * shape.k * shape.batch;
+  }
 
 private:
   void runElement(dnnl_stream_t stream, void *const *operands,

@@ -36,10 +36,10 @@ View viewOf(const void *data, TtsDType dtype, int64_t first, int64_t leading,
 
 void multiplyPlainly(const GemmShape &s, void *const *operands,
                      int64_t element) {
-  View a = viewOf(operands[0], s.dtype, element * s.strideA, s.lda,
-                  s.transposeA);
-  View b = viewOf(operands[1], s.dtype, element * s.strideB, s.ldb,
-                  s.transposeB);
+  View a =
+      viewOf(operands[0], s.dtype, element * s.strideA, s.lda, s.transposeA);
+  View b =
+      viewOf(operands[1], s.dtype, element * s.strideB, s.ldb, s.transposeB);
   View old = viewOf(operands[2], s.dtypeC, element * s.strideC, s.ldc, false);
   char *c = const_cast<char *>(old.data);
   const float *bias =
@@ -61,9 +61,8 @@ void multiplyPlainly(const GemmShape &s, void *const *operands,
         if (s.accumulate)
           sums[j] += old.at(i, first + j);
       }
-      convertFloats(s.dtypeC,
-                    c + (i * s.ldc + first) * elementBytes(s.dtypeC), TTS_F32,
-                    sums, columns);
+      convertFloats(s.dtypeC, c + (i * s.ldc + first) * elementBytes(s.dtypeC),
+                    TTS_F32, sums, columns);
     }
 }
 
